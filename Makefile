@@ -1,0 +1,46 @@
+# `make run` and `make test` need nothing prepared: each sets up .venv and compiles the core, once.
+
+PYTHON ?= python3
+BIN    := .venv/bin
+READY  := .venv/.ready
+CORE   := src/sojourn/timer/_core.pyx
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check stress mutants bench clean
+
+help:           ## What one can do here
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY) ## Create .venv, install the package and compile its core
+
+$(READY): pyproject.toml setup.py $(CORE)
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+run: $(READY)   ## A hundred thousand live timers, drawn in the terminal
+	$(BIN)/python examples/live_timers.py
+
+test: check     ## Everything that must hold before a change lands
+	$(BIN)/python -m pytest
+
+check: $(READY) ## Style, types and who may import whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+stress: $(READY) ## Threads at full speed, a million tasks at once
+	$(BIN)/python -m pytest -m stress
+
+mutants: $(READY) ## Plant bugs one by one; the tests must notice each
+	$(BIN)/python -m tests.mutants
+
+bench: $(READY) ## Every timer a Python programmer can pick, and Kafka's, side by side
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m benchmarks timer --json benchmarks/results/timer.json
+	$(BIN)/python -m benchmarks bars benchmarks/results/timer.json
+
+clean:          ## Remove everything that the other targets made
+	rm -rf .venv build dist src/*.egg-info src/sojourn/timer/_core.c src/sojourn/timer/_core.*.so benchmarks/kafka/target
+	find . -name __pycache__ -prune -exec rm -rf {} +

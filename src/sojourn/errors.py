@@ -1,0 +1,25 @@
+"""What can go wrong, by name. Every message gives the value, the rule and the way out."""
+
+
+class SojournError(Exception):
+    """The parent of every error that Sojourn raises."""
+
+
+class DelayError(SojournError, ValueError):
+    """A delay or a wall-clock time that no timer can honour."""
+
+
+class ConfigError(SojournError, ValueError):
+    """A setting that makes no sense, such as a wheel of one bucket."""
+
+
+class TimerClosedError(SojournError, RuntimeError):
+    """The timer was closed; it would never run what it is given now."""
+
+
+class ReaperDiedError(SojournError, RuntimeError):
+    """The thread that drives the timer has stopped by accident; the cause is attached."""
+
+
+class LivelockError(SojournError, RuntimeError):
+    """Virtual time cannot move: tasks keep re-arming themselves for the instant they run in."""

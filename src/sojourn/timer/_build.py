@@ -1,0 +1,23 @@
+"""Which of the two builds this is: the compiled core if the package has it, unless `SOJOURN_PURE` is set.
+
+A core that is there but cannot be loaded is an error, not a reason to be slow in silence.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
+
+IMPLEMENTATION: Literal["compiled", "pure"]
+
+if TYPE_CHECKING or os.environ.get("SOJOURN_PURE") or find_spec("sojourn.timer._core") is None:
+    from ._timer import TaskBatch, Timer, TimerTask
+
+    IMPLEMENTATION = "pure"
+else:
+    from ._core import TaskBatch, Timer, TimerTask
+
+    IMPLEMENTATION = "compiled"
+
+__all__ = ["IMPLEMENTATION", "TaskBatch", "Timer", "TimerTask"]

@@ -1,0 +1,198 @@
+"""`SystemTimer` and `AsyncTimer`: wheels with a name, a driver, an error handler and an end, over either build."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+from ..clock import NS_PER_MS, Clock, ManualClock
+from ..errors import ReaperDiedError, TimerClosedError
+from ._build import Timer, TimerTask
+from ._state import TaskState, whole_ms
+from .drivers import ClockDriver, Driver, LoopDriver, ReaperThread
+
+if TYPE_CHECKING:
+    import asyncio
+    from concurrent.futures import Executor
+
+    from ._timer import Timer as Wheels
+else:
+    Wheels = object  # mixed in below, so that tests can put the same face on either build
+
+OnError = Callable[[TimerTask, BaseException], object]
+
+WALL_CHECK_NS = 10**9
+"""While a task waits for the wall clock, look at that clock so often: nobody tells a sleeper that it was set."""
+
+LONGEST_SLEEP_NS = 24 * 3_600 * 10**9
+
+
+def log_error(task: TimerTask, exception: BaseException) -> None:
+    """The default `on_error`: the `sojourn.timer` logger."""
+    import logging  # noqa: PLC0415  (only a program that fails pays for it)
+
+    logging.getLogger("sojourn.timer").error("%r failed", task, exc_info=exception)
+
+
+class Driven(Wheels):
+    """What every timer with a driver has: a name, an error handler, a start and an end."""
+
+    _driver_type: Callable[[Driven], Driver]
+
+    def __init__(
+        self,
+        name: str = "timer",
+        *,
+        tick_ms: int = 1,
+        wheel_size: int = 20,
+        clock: Clock | None = None,
+        executor: Executor | None = None,
+        on_error: OnError = log_error,
+    ) -> None:
+        super().__init__(tick_ms=tick_ms, wheel_size=wheel_size, clock=clock, executor=executor)
+        self.name = name
+        self._on_error = on_error
+        self._alarm = threading.Event()
+        self._driver: Driver | None = None
+        self._death: BaseException | None = None
+
+    def __repr__(self) -> str:
+        state = "dead" if self._death else "open" if self._is_open else "closed"
+        return f"<{type(self).__name__} {self.name!r} {state}, {self.size} pending>"
+
+    def start(self) -> Self:
+        """Give the timer its driver (on a `ManualClock`, the clock). Starting twice is starting once."""
+        if not self._is_open:
+            self._refuse()
+        if self._driver is None:
+            clock = self.clock
+            self._driver = ClockDriver(self, clock) if isinstance(clock, ManualClock) else type(self)._driver_type(self)
+        return self
+
+    def advance_clock(self, timeout_ms: int = 0) -> int:
+        """Run what is due, waiting at most `timeout_ms` for the next bucket; return how many tasks ran."""
+        until_ns = self.clock.now_ns() + whole_ms(timeout_ms, "timeout_ms") * NS_PER_MS
+        if not self._is_open:
+            self._refuse()
+        while not (ran := self._run_due()):
+            left_ns = until_ns - self.clock.now_ns()
+            if left_ns <= 0 or not self._sleep(left_ns):
+                break
+        return ran
+
+    def close(self, *, run_pending: bool = False) -> list[TimerTask]:
+        """Stop, and return the tasks left undone, soonest first; or run them here and now. Twice is once.
+
+        A task that is running meanwhile is waited for, unless it is the one that closes.
+        """
+        left = self._take_all(TaskState.EXPIRED if run_pending else TaskState.IDLE)
+        self._alarm.set()
+        if self._driver is not None:
+            self._driver.stop()
+        if not run_pending:
+            return left
+        for task in left:
+            self._run_task(task)
+        return []
+
+    def _sleep(self, longest_ns: int = LONGEST_SLEEP_NS) -> bool:
+        """Let time pass until something is due, the alarm is set or the timer is closed; False if closed."""
+        self._alarm.clear()
+        nap_ns = self._driver_nap_ns()
+        if nap_ns == 0:
+            return self._is_open
+        if self._is_open:  # asked after clearing the alarm: close() first shuts the door, then sets the alarm
+            self.clock.wait(self._alarm, longest_ns if nap_ns is None else min(nap_ns, longest_ns))
+        return self._is_open
+
+    def _driver_nap_ns(self) -> int | None:
+        nap_ns = self.nap_ns()
+        return min(nap_ns, WALL_CHECK_NS) if nap_ns is not None and self._watches_wall else nap_ns
+
+    def _wake(self) -> None:
+        self._alarm.set()
+        if self._driver is not None:
+            self._driver.wake()
+
+    def _die(self, cause: BaseException) -> None:
+        """The driver cannot go on: say so in the log now, and to every caller from now on."""
+        import logging  # noqa: PLC0415
+
+        self._death = cause
+        self._is_open = False
+        logging.getLogger("sojourn.timer").critical("the driver of %r died", self, exc_info=cause)
+
+    def _submit(self, task: TimerTask) -> None:
+        assert self.executor is not None
+        try:
+            self.executor.submit(self._run_task, task)
+        except Exception as exception:
+            self._failed(task, exception)
+
+    def _failed(self, task: TimerTask, exception: BaseException) -> None:
+        try:
+            self._on_error(task, exception)
+        except Exception as broken:
+            log_error(task, exception)
+            log_error(task, broken)
+        if not isinstance(exception, Exception) and not (self._driver and self._driver.is_current()):
+            raise exception  # Ctrl-C and sys.exit() belong to whoever moves the timer by hand
+
+    def _refuse(self) -> NoReturn:
+        if self._death is not None:
+            raise ReaperDiedError(
+                f"the driver of timer {self.name!r} died of {self._death!r}; "
+                f"close() it to get its {self.size} pending tasks back"
+            ) from self._death
+        raise TimerClosedError(f"timer {self.name!r} is closed and would never run this; make a new one")
+
+
+class SystemTimerFace(Driven):
+    _driver_type = ReaperThread
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+class AsyncTimerFace(Driven):
+    _driver_type = LoopDriver
+    _takes_results = True
+
+    def __init__(self, name: str = "timer", **options: Any) -> None:
+        super().__init__(name, **options)
+        self._awaiting: set[asyncio.Task[Any]] = set()
+
+    async def __aenter__(self) -> Self:
+        return self.start()
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def _returned(self, task: TimerTask, result: object) -> None:
+        """A coroutine becomes an asyncio task; what it raises goes to `on_error` like anything else."""
+        if not isinstance(result, CoroutineType):
+            return
+        import asyncio  # noqa: PLC0415
+
+        running = asyncio.get_running_loop().create_task(result)
+        self._awaiting.add(running)  # the loop itself keeps only a weak reference
+
+        def done(running: asyncio.Task[Any]) -> None:
+            self._awaiting.discard(running)
+            if not running.cancelled() and (exception := running.exception()) is not None:
+                self._failed(task, exception)
+
+        running.add_done_callback(done)
+
+
+class SystemTimer(SystemTimerFace, Timer):
+    """A timer with a reaper thread of its own; unstarted, the caller moves it with `advance_clock`."""
+
+
+class AsyncTimer(AsyncTimerFace, Timer):
+    """A timer on the running asyncio loop, without a thread. Callbacks may be coroutine functions."""
