@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN    := .venv/bin
 READY  := .venv/.ready
-CORE   := src/sojourn/timer/_core.pyx
+CORE   := src/sojourn/timer/_core.pyx src/sojourn/timer/_task_memory.h
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test check stress mutants bench clean

@@ -10,7 +10,12 @@ def extensions() -> list[Extension]:
         return []
     from Cython.Build import cythonize
 
-    core = Extension("sojourn.timer._core", ["src/sojourn/timer/_core.pyx"], extra_compile_args=["-O3"])
+    core = Extension(
+        "sojourn.timer._core",
+        ["src/sojourn/timer/_core.pyx"],
+        depends=["src/sojourn/timer/_task_memory.h"],
+        extra_compile_args=["-O3"],
+    )
     return list(cythonize([core]))
 
 

@@ -12,6 +12,7 @@ Read those two first; this file keeps their names. What is different here:
 
 cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from cpython.time cimport PyTime_MonotonicRaw, PyTime_TimeRaw
@@ -38,6 +39,13 @@ cdef extern from *:
 
 cdef extern from "Python.h":
     void Py_FatalError(const char* message) noexcept
+    ctypedef struct PyTypeObject:
+        PyObject* (*tp_alloc)(PyTypeObject* cls, Py_ssize_t items)
+        void (*tp_free)(void* task)
+
+cdef extern from "_task_memory.h":
+    PyObject* task_alloc(PyTypeObject* cls, Py_ssize_t items)
+    void task_free(void* task)
 
 cdef enum:
     IDLE = 0
@@ -478,6 +486,9 @@ cdef class TimerTask:
         return f"<TimerTask {what} {state} delay_ms={self.delay_ms} deadline_ms={self.deadline_ms}>"
 
 
+(<PyTypeObject*>TimerTask).tp_alloc = task_alloc
+(<PyTypeObject*>TimerTask).tp_free = task_free
+
 cdef Py_ssize_t ENTRY_OFFSET
 cdef TimerTask _sample = TimerTask.__new__(TimerTask)
 ENTRY_OFFSET = <char*>&_sample.entry - <char*><PyObject*>_sample
@@ -496,12 +507,10 @@ cdef inline TaskBatch batch_of(TimerTaskEntry* entry):
 cdef inline int64_t as_delay(object value, object name="delay_ms") except -1:
     """A delay at the door: whole, not negative, and within 64 bits."""
     cdef int64_t delay
+    cdef int overflows = 0
     if type(value) is int:
-        try:
-            delay = value
-        except OverflowError:
-            delay = -1
-        if delay >= 0:
+        delay = PyLong_AsLongLongAndOverflow(value, &overflows)
+        if delay >= 0 and not overflows:
             return delay
     checked = whole_ms(value, name)
     if checked > MAX_MS:

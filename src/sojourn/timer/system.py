@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from ..clock import NS_PER_MS, Clock, ManualClock
+from ..clock import NS_PER_MS, Alarm, Clock, ManualClock
 from ..errors import ReaperDiedError, TimerClosedError
 from ._build import Timer, TimerTask
 from ._state import TaskState, whole_ms
@@ -54,7 +53,7 @@ class Driven(Wheels):
         super().__init__(tick_ms=tick_ms, wheel_size=wheel_size, clock=clock, executor=executor)
         self.name = name
         self._on_error = on_error
-        self._alarm = threading.Event()
+        self._alarm = Alarm()
         self._driver: Driver | None = None
         self._death: BaseException | None = None
 
@@ -76,10 +75,14 @@ class Driven(Wheels):
         until_ns = self.clock.now_ns() + whole_ms(timeout_ms, "timeout_ms") * NS_PER_MS
         if not self._is_open:
             self._refuse()
+        has_slept = False
         while not (ran := self._run_due()):
             left_ns = until_ns - self.clock.now_ns()
             if left_ns <= 0 or not self._sleep(left_ns):
                 break
+            has_slept = True
+        if has_slept:
+            self._alarm.set()  # whatever woke us may concern a reaper that sleeps beside us
         return ran
 
     def close(self, *, run_pending: bool = False) -> list[TimerTask]:
@@ -99,11 +102,8 @@ class Driven(Wheels):
 
     def _sleep(self, longest_ns: int = LONGEST_SLEEP_NS) -> bool:
         """Let time pass until something is due, the alarm is set or the timer is closed; False if closed."""
-        self._alarm.clear()
         nap_ns = self._driver_nap_ns()
-        if nap_ns == 0:
-            return self._is_open
-        if self._is_open:  # asked after clearing the alarm: close() first shuts the door, then sets the alarm
+        if self._is_open and nap_ns != 0:
             self.clock.wait(self._alarm, longest_ns if nap_ns is None else min(nap_ns, longest_ns))
         return self._is_open
 
