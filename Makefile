@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN    := .venv/bin
 READY  := .venv/.ready
-CORE   := src/sojourn/timer/_core.pyx src/sojourn/timer/_task_memory.h
+CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test check stress mutants bench clean
@@ -19,7 +19,7 @@ $(READY): pyproject.toml setup.py $(CORE)
 	@touch $@
 
 run: $(READY)   ## A hundred thousand live timers, drawn in the terminal
-	$(BIN)/python examples/live_timers.py
+	$(BIN)/python -m examples.live_timers
 
 test: check     ## Everything that must hold before a change lands
 	$(BIN)/python -m pytest
@@ -42,5 +42,5 @@ bench: $(READY) ## Every timer a Python programmer can pick, and Kafka's, side b
 	$(BIN)/python -m benchmarks bars benchmarks/results/timer.json
 
 clean:          ## Remove everything that the other targets made
-	rm -rf .venv build dist src/*.egg-info src/sojourn/timer/_core.c src/sojourn/timer/_core.*.so benchmarks/kafka/target
+	rm -rf .venv build dist src/*.egg-info src/sojourn/*/_core.c src/sojourn/*/_core.*.so benchmarks/kafka/target
 	find . -name __pycache__ -prune -exec rm -rf {} +

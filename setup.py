@@ -10,13 +10,18 @@ def extensions() -> list[Extension]:
         return []
     from Cython.Build import cythonize
 
-    core = Extension(
-        "sojourn.timer._core",
-        ["src/sojourn/timer/_core.pyx"],
-        depends=["src/sojourn/timer/_task_memory.h"],
+    rooms = [("timer", ["_task_memory.h"]), ("purgatory", [])]
+    return list(cythonize([core(room, headers) for room, headers in rooms], include_path=["src"]))
+
+
+def core(room: str, headers: list[str]) -> Extension:
+    folder = f"src/sojourn/{room}"
+    return Extension(
+        f"sojourn.{room}._core",
+        [f"{folder}/_core.pyx"],
+        depends=["src/sojourn/timer/_core.pxd", *(f"{folder}/{header}" for header in headers)],
         extra_compile_args=["-O3"],
     )
-    return list(cythonize([core]))
 
 
 setup(ext_modules=extensions())

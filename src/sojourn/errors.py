@@ -23,3 +23,15 @@ class ReaperDiedError(SojournError, RuntimeError):
 
 class LivelockError(SojournError, RuntimeError):
     """Virtual time cannot move: tasks keep re-arming themselves for the instant they run in."""
+
+
+class PurgatoryClosedError(SojournError, RuntimeError):
+    """The purgatory was closed; nothing would ever end what it is given now."""
+
+
+class RuleError(SojournError, ValueError):
+    """A rule, a condition, a duration or an event that makes no sense; `field` names the setting at fault, if any."""
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field

@@ -16,7 +16,6 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from cpython.time cimport PyTime_MonotonicRaw, PyTime_TimeRaw
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from collections.abc import Sequence
 
@@ -40,21 +39,14 @@ cdef extern from *:
 cdef extern from "Python.h":
     void Py_FatalError(const char* message) noexcept
     ctypedef struct PyTypeObject:
-        PyObject* (*tp_alloc)(PyTypeObject* cls, Py_ssize_t items)
-        void (*tp_free)(void* task)
+        pass
 
 cdef extern from "_task_memory.h":
-    PyObject* task_alloc(PyTypeObject* cls, Py_ssize_t items)
-    void task_free(void* task)
+    void task_memory_serve(PyTypeObject* cls) noexcept
 
 cdef enum:
-    IDLE = 0
-    PENDING = 1
-    EXPIRED = 2
-    CANCELLED = 3
     PROMOTED = 4        # an entry of a batch that has become a TimerTask: `next` points to that
     CHUNK = 4096        # steps taken before other threads get their turn
-    SLOTS = 40          # HISTOGRAM_SIZE
 
 cdef enum:
     NS_PER_MS = 1_000_000
@@ -71,38 +63,6 @@ assert HISTOGRAM_SIZE == SLOTS
 
 
 # The wheel ------------------------------------------------------------------------------------------------------------
-
-cdef struct TimerTaskEntry:
-    TimerTaskEntry* prev
-    TimerTaskEntry* next
-    int64_t deadline_ms         # by its clock
-    uint32_t index              # its place in its batch; ALONE inside a TimerTask
-    uint8_t state
-    uint8_t on_wall
-
-cdef struct TimerTaskList:
-    TimerTaskEntry root         # first: a pointer to the root is a pointer to the list; root.index is the bucket's
-    uint64_t* occupied          # the bits of the wheel this is a bucket of; NULL for the list of due tasks
-
-cdef struct TimingWheel:
-    int64_t tick
-    int64_t position
-    int64_t turns_at            # the tick at which the position moves on
-    int64_t last
-    TimerTaskList* buckets
-    uint64_t* occupied
-    TimingWheel* overflow
-
-cdef struct DelayQueue:
-    TimingWheel* wheel
-    int64_t now
-    int64_t earliest
-    int64_t cascaded
-    int64_t size
-    int64_t words               # of 64 occupancy bits
-    int64_t tick_ms
-    int64_t origin_ms
-
 
 cdef inline void list_init(TimerTaskList* bucket) noexcept:
     bucket.root.prev = bucket.root.next = &bucket.root
@@ -384,23 +344,24 @@ cdef object list_length(TimerTaskList* bucket):
     return length
 
 
-cdef Py_ssize_t list_copy(TimerTaskList* bucket, TimerTaskEntry** out, Py_ssize_t length) noexcept:
+cdef TimerTaskEntry** list_copy(TimerTaskList* bucket, TimerTaskEntry** out, TimerTaskEntry** end) noexcept:
+    """Write the entries from `out` on, never beyond `end`; return where it stopped."""
     cdef TimerTaskEntry* entry = bucket.root.next
-    while entry != &bucket.root:
-        out[length] = entry
-        length += 1
+    while entry != &bucket.root and out != end:
+        out[0] = entry
+        out += 1
         entry = entry.next
-    return length
+    return out
 
 
-cdef Py_ssize_t wheel_copy(TimingWheel* wheel, int64_t size, TimerTaskEntry** out, Py_ssize_t length) noexcept:
-    """Every entry of these wheels, in the order of `wheel_take_all`."""
+cdef TimerTaskEntry** wheel_copy(TimingWheel* wheel, int64_t size, TimerTaskEntry** out, TimerTaskEntry** end) noexcept:
+    """The same for every entry of these wheels, in the order of `wheel_take_all`."""
     cdef int64_t i
     if wheel.overflow != NULL:
-        length = wheel_copy(wheel.overflow, size, out, length)
+        out = wheel_copy(wheel.overflow, size, out, end)
     for i in range(size):
-        length = list_copy(&wheel.buckets[i], out, length)
-    return length
+        out = list_copy(&wheel.buckets[i], out, end)
+    return out
 
 
 cdef inline int64_t floor_ms(int64_t ns) noexcept:
@@ -419,12 +380,6 @@ cdef class TimerTask:
 
     A task made from a callback lets go of it once it has run or been cancelled. A subclass can be added again.
     """
-
-    cdef TimerTaskEntry entry
-    cdef PyObject* timer        # borrowed: a timer lets go of its tasks before it dies
-    cdef int64_t delay
-    cdef object callback
-    cdef tuple args
 
     def __cinit__(self):         # takes no argument, so that subclasses may take any
         self.entry.index = ALONE
@@ -486,8 +441,7 @@ cdef class TimerTask:
         return f"<TimerTask {what} {state} delay_ms={self.delay_ms} deadline_ms={self.deadline_ms}>"
 
 
-(<PyTypeObject*>TimerTask).tp_alloc = task_alloc
-(<PyTypeObject*>TimerTask).tp_free = task_free
+task_memory_serve(<PyTypeObject*>TimerTask)
 
 cdef Py_ssize_t ENTRY_OFFSET
 cdef TimerTask _sample = TimerTask.__new__(TimerTask)
@@ -523,17 +477,6 @@ cdef class TaskBatch:
 
     They are entries in an array; one that is asked for becomes a `TimerTask` in its place, with the same standing.
     """
-
-    cdef PyObject** memory      # this object's address, then the entries
-    cdef TimerTaskEntry* entries
-    cdef PyObject* timer        # borrowed, as in TimerTask
-    cdef Py_ssize_t length
-    cdef Py_ssize_t linked      # entries in the wheel; while there are any it holds a reference to this batch
-    cdef bint has_promoted
-    cdef int64_t armed_ms
-    cdef object callback
-    cdef tuple args
-    cdef object each
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -683,26 +626,6 @@ cdef inline void let_others_run():
 cdef class Timer:
     """Wheels on a clock. add, cancel, extend: O(1). Not moved by anything yet: see `SystemTimer` and `AsyncTimer`."""
 
-    cdef DelayQueue* queue
-    cdef DelayQueue* wall_queue
-    cdef TimerTaskList due
-    cdef readonly int64_t tick_ms
-    cdef readonly int64_t wheel_size
-    cdef readonly object clock
-    cdef public object executor
-    cdef bint is_system_clock
-    cdef bint takes_results
-    cdef public bint _is_open
-    cdef bint is_napping
-    cdef int64_t _size
-    cdef int64_t scheduled
-    cdef int64_t cancelled
-    cdef int64_t extended
-    cdef int64_t expired
-    cdef int64_t undone
-    cdef int64_t max_late_ns
-    cdef int64_t[SLOTS] lateness
-
     _takes_results = False
 
     def __cinit__(self):         # takes no argument, so that subclasses may take any
@@ -834,14 +757,14 @@ cdef class Timer:
             lateness=LatenessHistogram(tuple([self.lateness[i] for i in range(SLOTS)]), self.max_late_ns / 1e6),
         )
 
-    def occupancy(self):
-        """How many tasks each bucket of each wheel of the monotonic clock holds, finest wheel first. O(pending)."""
+    def occupancy(self, levels=None):
+        """How many tasks each bucket of each wheel holds, finest first, of all wheels or the finest few. O(tasks)."""
         cdef TimingWheel* wheel = self.queue.wheel
-        levels = []
-        while wheel != NULL:
-            levels.append(tuple([list_length(&wheel.buckets[i]) for i in range(self.wheel_size)]))
+        counts = []
+        while wheel != NULL and (levels is None or len(counts) < levels):
+            counts.append(tuple([list_length(&wheel.buckets[i]) for i in range(self.wheel_size)]))
             wheel = wheel.overflow
-        return tuple(levels)
+        return tuple(counts)
 
     # What drivers call
 
@@ -895,12 +818,13 @@ cdef class Timer:
     def _take_all(self, state):
         """Close the door, and hand out whatever is pending, soonest first and from now on in `state`."""
         cdef TimerTask task
+        cdef int to_state = state.value     # Python code: not between the question and the deed
         self._is_open = False
         tasks = self.snapshot()
         left = []
         for task in tasks:
             if task.timer == <PyObject*>self:
-                self.leave(&task.entry, state.value)
+                self.leave(&task.entry, to_state)
                 task.timer = NULL
                 left.append(task)
                 Py_DECREF(task)
@@ -1099,16 +1023,16 @@ cdef class Timer:
     cdef list snapshot(self):
         """The pending tasks, soonest first. Found in one step; made tasks of afterwards, when anything may happen."""
         cdef Py_ssize_t length = self._size
-        cdef Py_ssize_t i = 0
+        cdef Py_ssize_t i
         cdef list tasks = []
         cdef TimerTaskEntry** entries = <TimerTaskEntry**>PyMem_Malloc(max(1, length) * sizeof(TimerTaskEntry*))
+        cdef TimerTaskEntry** end = entries + length
         if entries == NULL:
             raise MemoryError
-        i = list_copy(&self.due, entries, i)
-        for queue in range(2):
-            if (self.wall_queue if queue else self.queue) != NULL:
-                i = wheel_copy((self.wall_queue if queue else self.queue).wheel, self.wheel_size, entries, i)
-        assert i == length, "size is exact"
+        end = wheel_copy(self.queue.wheel, self.wheel_size, list_copy(&self.due, entries, end), entries + length)
+        if self.wall_queue != NULL:
+            end = wheel_copy(self.wall_queue.wheel, self.wheel_size, end, entries + length)
+        length = end - entries
         for i in range(length):
             Py_INCREF(owner_of(entries[i]))
         for i in range(length):

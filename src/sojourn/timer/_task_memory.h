@@ -103,17 +103,27 @@ static void task_memory_put(void *slot, size_t slot_bytes) {
 #define task_memory_put(slot, slot_bytes) PyObject_Free(slot)
 #endif
 
-/* The slots tp_alloc and tp_free of TimerTask itself; a subclass made in Python gets Python's own. */
+/* The slots tp_alloc and tp_free of TimerTask. A subclass made in C inherits them and may be larger: it gets Python's own
+ * memory, as does one made in Python. */
+
+static size_t task_bytes = 0;
 
 static PyObject *task_alloc(PyTypeObject *type, Py_ssize_t items) {
-    size_t size = (size_t)type->tp_basicsize;
-    PyObject *task = (PyObject *)task_memory_get(size);
-    (void)items;
+    PyObject *task;
+    if ((size_t)type->tp_basicsize != task_bytes) return PyType_GenericAlloc(type, items);
+    task = (PyObject *)task_memory_get(task_bytes);
     if (task == NULL) return PyErr_NoMemory();
-    memset(task, 0, size);
+    memset(task, 0, task_bytes);
     return PyObject_Init(task, type);
 }
 
 static void task_free(void *task) {
-    task_memory_put(task, (size_t)Py_TYPE((PyObject *)task)->tp_basicsize);
+    if ((size_t)Py_TYPE((PyObject *)task)->tp_basicsize != task_bytes) PyObject_Free(task);
+    else task_memory_put(task, task_bytes);
+}
+
+static void task_memory_serve(PyTypeObject *type) {
+    task_bytes = (size_t)type->tp_basicsize;
+    type->tp_alloc = task_alloc;
+    type->tp_free = task_free;
 }

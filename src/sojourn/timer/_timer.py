@@ -278,10 +278,11 @@ class Timer:
                 lateness=LatenessHistogram(tuple(self._lateness), self._max_late_ns / NS_PER_MS),
             )
 
-    def occupancy(self) -> tuple[tuple[int, ...], ...]:
-        """How many tasks each bucket of each wheel of the monotonic clock holds, finest wheel first. O(pending)."""
+    def occupancy(self, levels: int | None = None) -> tuple[tuple[int, ...], ...]:
+        """How many tasks each bucket of each wheel holds, finest first, of all wheels or the finest few. O(tasks)."""
         with lock:
-            return tuple(tuple(sum(1 for _ in bucket) for bucket in wheel.buckets) for wheel in self._queue.wheels())
+            wheels = list(self._queue.wheels())[:levels]
+            return tuple(tuple(sum(1 for _ in bucket) for bucket in wheel.buckets) for wheel in wheels)
 
     # What drivers call
 

@@ -1,0 +1,119 @@
+"""`Purgatory`: watch lists with a name, a timer, an error handler and an end, over either build.
+
+The rule for callers: `check_and_complete` runs the operations' own code in the caller's thread. Do not call it while
+holding a lock that this code needs; collect the keys, let go of the lock, then check them. No lock of the purgatory is
+held meanwhile, so it adds no deadlock of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
+
+from ..errors import ConfigError, PurgatoryClosedError
+from ..timer import SystemTimer, Timer
+from ._build import DelayedOperation, Watchers
+
+if TYPE_CHECKING:
+    from ._operation import Watchers as Lists
+else:
+    Lists = object  # mixed in below, so that tests can put the same face on either build
+
+OnError = Callable[[DelayedOperation, BaseException], object]
+
+
+class PurgatoryStats(NamedTuple):
+    """A frozen snapshot."""
+
+    watched: int
+    """Entries on watch lists: operations, counted once for each key."""
+    delayed: int
+    """Operations pending."""
+    completed: int
+    expired: int
+    cancelled: int
+    purged: int
+    """Entries that only the safety net found: their keys had changed since."""
+
+
+def log_error(operation: DelayedOperation, exception: BaseException) -> None:
+    """The default `on_error`: the `sojourn.purgatory` logger."""
+    import logging  # noqa: PLC0415  (only a program that fails pays for it)
+
+    logging.getLogger("sojourn.purgatory").error("%r failed", operation, exc_info=exception)
+
+
+class PurgatoryFace(Lists):
+    _timer_type: Callable[[str], SystemTimer] = SystemTimer
+
+    def __init__(
+        self,
+        name: str = "purgatory",
+        *,
+        timer: Timer | None = None,
+        shards: int = 512,
+        purge_interval: int = 1000,
+        on_error: OnError = log_error,
+    ) -> None:
+        if shards < 1 or purge_interval < 0:
+            raise ConfigError(f"shards={shards}, purge_interval={purge_interval}: at least 1 and 0")
+        self.name = name
+        self.purge_interval = purge_interval
+        self._on_error = on_error
+        self._purged = 0
+        self._own_timer = None
+        if timer is None:
+            timer = self._own_timer = type(self)._timer_type(name).start()
+        super().__init__(timer, shards)
+
+    def __repr__(self) -> str:
+        return f"<Purgatory {self.name!r} {'open' if self._is_open else 'closed'}, {self.delayed} delayed>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def purge(self) -> int:
+        """Drop ended operations that are still on a list, and return how many entries: none, unless keys changed."""
+        dropped = self._purge()
+        self._purged += dropped
+        return dropped
+
+    def stats(self) -> PurgatoryStats:
+        return PurgatoryStats(self.watched, self.delayed, *self._ended_counts(), self._purged)
+
+    def close(self, *, cancel_pending: bool = False) -> list[DelayedOperation]:
+        """Stop, and return the operations left pending; or end them as cancelled first. Twice is once.
+
+        A timer that was shared goes on; one of the purgatory's own is closed.
+        """
+        left = self._take_all()
+        if self._own_timer is not None:
+            self._own_timer.close()
+        if cancel_pending:
+            for operation in left:
+                self._cancel(operation)
+        return left
+
+    def _has_strays(self) -> None:
+        if self._strays > self.purge_interval:
+            self.purge()
+
+    def _failed(self, operation: DelayedOperation, exception: BaseException) -> None:
+        try:
+            self._on_error(operation, exception)
+        except Exception as broken:
+            log_error(operation, exception)
+            log_error(operation, broken)
+
+    def _refuse(self) -> NoReturn:
+        raise PurgatoryClosedError(f"purgatory {self.name!r} is closed and would never end this; make a new one")
+
+
+class Purgatory(PurgatoryFace, Watchers):
+    """Holds operations until they complete, expire or are cancelled, each exactly once.
+
+    Without a `timer` it has one of its own, with a reaper thread.
+    """
