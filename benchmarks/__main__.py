@@ -1,0 +1,138 @@
+"""`python -m benchmarks`: measure, draw, and check the bars."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from .bars import check
+from .peers import SPECS
+from .results import Results
+from .timer import PARTS, child, run
+from .timer_report import report
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand; its exit status."""
+    options = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.command
+    return command(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Sojourn measured beside its peers.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _timer_arguments(
+        commands.add_parser(
+            "timer",
+            help="add, cancel, extend, expire, churn, bulk, memory and expiry on a real clock",
+            description="Every peer in one invocation, each part of the work in a fresh process, rounds interleaved, "
+            "best of the rounds, garbage collector on. Progress goes to stderr, the tables to stdout.",
+        )
+    )
+    chart = commands.add_parser("chart", help="draw a result file for the docs (needs matplotlib)")
+    chart.add_argument("results", type=Path, metavar="FILE.json")
+    chart.add_argument("picture", type=Path, metavar="OUT.svg", help="the ending chooses the format")
+    chart.add_argument("--n", type=int, default=100_000, help="timers pending (default: %(default)s)")
+    chart.set_defaults(command=_chart)
+    bars = commands.add_parser("bars", help="what we promise, what was measured; status 1 if a bar fails")
+    bars.add_argument("results", type=Path, metavar="FILE.json")
+    bars.set_defaults(command=_bars)
+    inner = commands.add_parser("_child")  # how `timer` starts itself; not for use by hand
+    inner.add_argument("--peer", choices=list(SPECS), required=True)
+    inner.add_argument("--part", choices=list(PARTS), required=True)
+    inner.add_argument("--n", type=int, required=True)
+    inner.set_defaults(command=_child)
+    return parser
+
+
+def _timer_arguments(timer: argparse.ArgumentParser) -> None:
+    timer.add_argument(
+        "--n",
+        type=_sizes,
+        default="10000,100000,1000000",
+        metavar="N,...",
+        help="timers pending (default: %(default)s); sched stops at 100,000 and threading at 1,000",
+    )
+    timer.add_argument(
+        "--peers",
+        type=_names(SPECS),
+        default=",".join(SPECS),
+        metavar="NAME,...",
+        help="default: all, which is %(default)s; one that is not installed is skipped with a line",
+    )
+    timer.add_argument(
+        "--parts", type=_names(PARTS), default=",".join(PARTS), metavar="PART,...", help="default: %(default)s"
+    )
+    timer.add_argument(
+        "--rounds",
+        type=_positive,
+        default=5,
+        metavar="R",
+        help="default: %(default)s; half of it from 1,000,000 on, at most 3 on the real clock and 2 for memory",
+    )
+    timer.add_argument("--json", type=Path, metavar="FILE", help="write the rows with the machine and the commit")
+    timer.set_defaults(command=_timer)
+
+
+def _timer(options: argparse.Namespace) -> int:
+    """Measure and report; status 1 if a peer broke (one that is merely missing is fine)."""
+    results = run(options.n, options.peers, options.rounds, options.parts)
+    if options.json is not None:
+        results.save(options.json)
+    print(report(results, options.n))
+    return int(any(reason.startswith("FAILED") for reason in results.facts["absent"].values()))
+
+
+def _chart(options: argparse.Namespace) -> int:
+    try:
+        draw = import_module(".chart", __package__).draw  # the only command that needs matplotlib
+    except ModuleNotFoundError as missing:
+        raise SystemExit(f"{missing.name} is not installed; pip install 'sojourn[bench]'") from None
+    draw(Results.load(options.results), options.picture, options.n)
+    return 0
+
+
+def _bars(options: argparse.Namespace) -> int:
+    text, failed = check(Results.load(options.results))
+    print(text)
+    return int(failed)
+
+
+def _child(options: argparse.Namespace) -> int:
+    print(json.dumps(child(options.peer, options.part, options.n)))
+    return 0
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is less than 1")
+    return value
+
+
+def _sizes(text: str) -> list[int]:
+    """`10000,100000` as numbers, ascending; underscores are welcome."""
+    return sorted({_positive(part) for part in text.split(",")})
+
+
+def _names(known: Iterable[str]) -> Callable[[str], list[str]]:
+    """A parser for some of the `known` names, kept in the order of `known`."""
+    names = list(known)
+
+    def parse(text: str) -> list[str]:
+        asked = text.split(",")
+        unknown = [name for name in asked if name not in names]
+        if unknown:
+            raise argparse.ArgumentTypeError(f"{', '.join(unknown)} unknown; choose from {', '.join(names)}")
+        return [name for name in names if name in asked]
+
+    return parse
+
+
+if __name__ == "__main__":
+    sys.exit(main())
