@@ -10,7 +10,7 @@ def extensions() -> list[Extension]:
         return []
     from Cython.Build import cythonize
 
-    rooms = [("timer", ["_task_memory.h"]), ("purgatory", [])]
+    rooms = [("timer", ["_task_memory.h"]), ("purgatory", []), ("hub", [])]
     return list(cythonize([core(room, headers) for room, headers in rooms], include_path=["src"]))
 
 
@@ -19,7 +19,7 @@ def core(room: str, headers: list[str]) -> Extension:
     return Extension(
         f"sojourn.{room}._core",
         [f"{folder}/_core.pyx"],
-        depends=["src/sojourn/timer/_core.pxd", *(f"{folder}/{header}" for header in headers)],
+        depends=["src/sojourn/timer/_core.pxd", "src/sojourn/purgatory/_core.pxd", *(f"{folder}/{header}" for header in headers)],
         extra_compile_args=["-O3"],
     )
 

@@ -76,7 +76,7 @@ def enough(most: int, seconds: float) -> Iterator[None]:
 
 
 def speed(new: NewPeer, n: int) -> list[Row]:
-    """ns of add, cancel, cancel_random, extend, churn, churn_at_once and, where there is such, bulk_add, bulk_cancel."""
+    """ns of add, cancel, cancel_random, extend, both churns and, where there are such, bulk_add and bulk_cancel."""
     best = Best()
     for _ in enough(most=20, seconds=1):
         _cancel(new, n, best, "cancel")

@@ -1,4 +1,4 @@
-"""Kafka's own timer on the JVM, through the Java driver in `benchmarks/kafka`, built on demand with Maven."""
+"""Kafka's own timer and purgatory on the JVM, through the Java driver in `benchmarks/kafka`, built on demand with Maven."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ HEAP = "4g"
 JVM_OPTIONS = (f"-Xms{HEAP}", f"-Xmx{HEAP}", "-XX:+UseG1GC", "-XX:+AlwaysPreTouch")
 
 
-def kafka_child(part: str, n: int) -> list[str]:
+def kafka_child(workload: str, part: str, n: str) -> list[str]:
     """The command that measures one part; raises UnavailableError where Java or Maven is missing."""
     classes = _build()
     class_path = f"{classes}:{classes.parent / 'dependency' / '*'}"
-    return ["java", *JVM_OPTIONS, "-cp", class_path, "sojourn.bench.Main", part, str(n)]
+    return ["java", *JVM_OPTIONS, "-cp", class_path, "sojourn.bench.Main", workload, part, n]
 
 
 @cache
@@ -29,7 +29,7 @@ def _build() -> Path:
     """The compiled classes, made by Maven if they are missing or older than their sources."""
     for tool in ("java", "mvn"):
         if shutil.which(tool) is None:
-            raise UnavailableError(f"{tool} is not on the path; Kafka's timer needs Java 17 and Maven")
+            raise UnavailableError(f"{tool} is not on the path; Kafka needs Java 17 and Maven")
     classes = PROJECT / "target" / "classes"
     stamp = PROJECT / "target" / "built"
     sources = [PROJECT / "pom.xml", *PROJECT.glob("src/**/*.java")]

@@ -12,6 +12,22 @@ from typing import Any
 from .base import Peer, set_aside
 
 
+def in_turns(loop: asyncio.AbstractEventLoop, pieces: Iterable[Callable[[], None]]) -> None:
+    """Run the loop, with one of the pieces in each of its iterations, until there are no more."""
+    left = iter(pieces)
+
+    def step() -> None:
+        piece = next(left, None)
+        if piece is None:
+            loop.stop()
+        else:
+            piece()
+            loop.call_soon(step)
+
+    loop.call_soon(step)
+    loop.run_forever()
+
+
 class AsyncioPeer(Peer):
     """asyncio's own loop: a heap of handles, rebuilt by a turn that finds more than half of them cancelled."""
 
@@ -34,18 +50,7 @@ class AsyncioPeer(Peer):
 
     def in_turns(self, pieces: Iterable[Callable[[], None]]) -> None:
         """Inside the running loop: a turn is one of its iterations, without the cost of starting and stopping it."""
-        loop, left = self._loop, iter(pieces)
-
-        def step() -> None:
-            piece = next(left, None)
-            if piece is None:
-                loop.stop()
-            else:
-                piece()
-                loop.call_soon(step)
-
-        loop.call_soon(step)
-        loop.run_forever()
+        in_turns(self._loop, pieces)
 
     def last(self, delay: Any) -> None:
         """The last timer stops the loop."""

@@ -16,6 +16,12 @@ from ..child import UnavailableError
 from .base import Callback, Handles, Peer
 
 
+def require_build(build: str) -> None:
+    """Raise UnavailableError unless this process runs the compiled, or the pure, build that is to be measured."""
+    if build != IMPLEMENTATION:
+        raise UnavailableError(f"the {IMPLEMENTATION} build is installed, not the {build} one")
+
+
 class SojournPeer(Peer):
     """`SystemTimer` with its defaults: unstarted and moved by hand, except on the real clock."""
 
@@ -27,8 +33,7 @@ class SojournPeer(Peer):
     wheel_size: ClassVar[int] = 20
 
     def __init__(self) -> None:
-        if self.build != IMPLEMENTATION:
-            raise UnavailableError(f"the {IMPLEMENTATION} build is installed, not the {self.build} one")
+        require_build(self.build)
         self._timer = SystemTimer("benchmark", wheel_size=self.wheel_size)
         self._done = Event()
         self.add = self._timer.schedule

@@ -4,10 +4,31 @@ from .clock import Clock as Clock
 from .clock import SystemClock as SystemClock
 from .errors import ConfigError as ConfigError
 from .errors import DelayError as DelayError
+from .errors import HubFullError as HubFullError
 from .errors import LivelockError as LivelockError
+from .errors import PurgatoryClosedError as PurgatoryClosedError
 from .errors import ReaperDiedError as ReaperDiedError
+from .errors import RuleError as RuleError
 from .errors import SojournError as SojournError
 from .errors import TimerClosedError as TimerClosedError
+from .hub import AsyncHub as AsyncHub
+from .hub import Hub as Hub
+from .hub import Wait as Wait
+from .purgatory import DelayedOperation as DelayedOperation
+from .purgatory import Purgatory as Purgatory
+from .rules import Condition as Condition
+from .rules import Event as Event
+from .rules import Outcome as Outcome
+from .rules import Rule as Rule
+from .rules import all_of as all_of
+from .rules import any_of as any_of
+from .rules import column as column
+from .rules import n_of as n_of
+from .rules import never as never
+from .rules import reached as reached
+from .rules import seen as seen
+from .rules import total as total
+from .rules import until_column as until_column
 from .timer import AsyncTimer as AsyncTimer
 from .timer import SystemTimer as SystemTimer
 from .timer import TaskState as TaskState
@@ -16,17 +37,38 @@ from .timer import TimerTask as TimerTask
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncHub",
     "AsyncTimer",
     "Clock",
+    "Condition",
     "ConfigError",
     "DelayError",
+    "DelayedOperation",
+    "Event",
+    "Hub",
+    "HubFullError",
     "LivelockError",
+    "Outcome",
+    "Purgatory",
+    "PurgatoryClosedError",
     "ReaperDiedError",
+    "Rule",
+    "RuleError",
     "SojournError",
     "SystemClock",
     "SystemTimer",
     "TaskState",
     "TimerClosedError",
     "TimerTask",
+    "Wait",
     "__version__",
+    "all_of",
+    "any_of",
+    "column",
+    "n_of",
+    "never",
+    "reached",
+    "seen",
+    "total",
+    "until_column",
 ]

@@ -35,3 +35,7 @@ class RuleError(SojournError, ValueError):
     def __init__(self, message: str, field: str | None = None) -> None:
         super().__init__(message)
         self.field = field
+
+
+class HubFullError(SojournError, RuntimeError):
+    """The hub has as many pending waits as it was allowed; it refuses rather than run out of memory."""

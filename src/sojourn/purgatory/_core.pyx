@@ -11,22 +11,14 @@ from cpython.dict cimport PyDict_DelItem, PyDict_GetItemWithError, PyDict_SetIte
 from cpython.object cimport PyObject_Hash
 from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, PyObject
-from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from sojourn.timer._core cimport CANCELLED as TASK_CANCELLED
-from sojourn.timer._core cimport Timer, TimerTask
 
 from threading import RLock
 
 from ..errors import PurgatoryClosedError
-from ._operation import MIX as _MIX
-from ._operation import distinct
-
-cdef enum:
-    PENDING = 0
-    COMPLETED = 1
-    EXPIRED = 2
-    CANCELLED = 3
+from ._keys import MIX as _MIX
+from ._keys import distinct
 
 cdef tuple NAMES = (None, "completed", "expired", "cancelled")
 cdef uint64_t MIX = _MIX
@@ -39,15 +31,6 @@ cdef class DelayedOperation(TimerTask):
     `try_complete` returns whether the condition holds (or what `force_complete` returned, as in Kafka). It is called
     whenever one of the operation's keys is signalled, never in two threads at a time, and may be called in vain.
     """
-
-    cdef unsigned long owner        # the thread that is trying it; 0 for none
-    cdef uint8_t ended
-    cdef bint again
-    cdef bint has_won
-    cdef bint has_told
-    cdef bint has_odd_key
-    cdef PyObject* watchers         # borrowed: they let go of their operations before they die
-    cdef tuple keys
 
     def __init__(self, delay_ms=0):
         TimerTask.__init__(self, delay_ms)
@@ -103,7 +86,8 @@ cdef class DelayedOperation(TimerTask):
 
     def __repr__(self):
         state = self.outcome or "pending"
-        return f"<{type(self).__qualname__} {state} delay_ms={self.delay_ms} keys={self.keys or ()}>"
+        keys = (self.keys,) if self.has_one_key else self.keys or ()
+        return f"<{type(self).__qualname__} {state} delay_ms={self.delay_ms} keys={keys}>"
 
     def _try(self):
         return self.try_it()
@@ -183,19 +167,6 @@ cdef class DelayedOperation(TimerTask):
 cdef class Watchers:
     """Which operations watch which key. watch, leave: O(1) a key. Sharded, so that no table grows to stall the rest."""
 
-    cdef readonly Timer timer
-    cdef list shards
-    cdef dict odd               # keys that are compared in Python
-    cdef object lock            # for those
-    cdef list spares            # empty dicts: making one may run a garbage collection, so that happens beforehand
-    cdef public bint _is_open
-    cdef int64_t _watched
-    cdef int64_t _delayed
-    cdef readonly int64_t _strays
-    cdef int64_t completed
-    cdef int64_t expired
-    cdef int64_t cancelled
-
     def __init__(self, Timer timer not None, shards):
         self.timer = timer
         self.shards = [{} for _ in range(shards)]
@@ -209,22 +180,18 @@ cdef class Watchers:
         if self.shards is not None:
             for operation in self.entries():
                 operation.watchers = NULL
-                operation.keys = None
+                operation.is_watched = False
 
     def try_complete_else_watch(self, DelayedOperation operation not None, keys):
         """Try the operation; if its condition does not hold yet, watch the keys, try once more, and start its timer.
 
         True if this call completed it. What it raises meanwhile comes to the caller, and nothing is watched then.
         """
-        cdef tuple watched = one_key(keys) or distinct(keys)
-        if not self._is_open:
-            self._refuse()
-        if operation.watchers != NULL or operation.ended:
-            raise ValueError(f"{operation!r} has been watched before; an operation waits once: make a new one")
-        operation.watchers = <PyObject*>self
-        self._delayed += 1
+        cdef bint is_one = (type(keys) is list or type(keys) is tuple) and len(keys) == 1
+        watched = keys[0] if is_one else distinct(keys)
+        self.admit(operation)
         try:
-            if operation.try_it() or not self.watch(operation, watched) or operation.try_it():
+            if operation.try_it() or not self.watch(operation, watched, is_one) or operation.try_it():
                 return operation.has_won and operation.ended == COMPLETED
             self.timer.add(operation)
         except BaseException:
@@ -289,6 +256,9 @@ cdef class Watchers:
         watching = self.watching(key)
         return () if watching is None else tuple(watching) if isinstance(watching, list) else (watching,)
 
+    def _entries(self):
+        return self.entries()
+
     def _ended_counts(self):
         return self.completed, self.expired, self.cancelled
 
@@ -332,6 +302,15 @@ cdef class Watchers:
         assert all([watching for shard in (*self.shards, self.odd) for watching in shard.values()
                     if type(watching) is dict]), "no key without a watcher"
 
+    cdef int admit(self, DelayedOperation operation) except -1:
+        if not self._is_open:
+            self._refuse()
+        if operation.watchers != NULL or operation.ended:
+            raise ValueError(f"{operation!r} has been watched before; an operation waits once: make a new one")
+        operation.watchers = <PyObject*>self
+        self._delayed += 1
+        return 0
+
     cdef bint check(self, DelayedOperation operation) except -1:
         try:
             return operation.try_it()
@@ -357,25 +336,31 @@ cdef class Watchers:
         cdef uint64_t mixed = <uint64_t>PyObject_Hash(key) * MIX
         return <dict>self.shards[<Py_ssize_t>((mixed >> 32) % <uint64_t>len(self.shards))]
 
-    cdef bint watch(self, DelayedOperation operation, tuple keys) except -1:
+    cdef bint watch(self, DelayedOperation operation, keys, bint is_one) except -1:
         """Put it on all lists in one step; False if it has ended."""
-        for key in keys:
-            operation.has_odd_key |= not is_plain(key)
+        cdef Py_ssize_t needed = 1 if is_one else len(<tuple>keys)
+        operation.has_odd_key = not is_plain(keys) if is_one else not are_plain(<tuple>keys)
+        operation.has_one_key = is_one
+        operation.keys = keys
         if operation.has_odd_key:
-            spares = [{} for _ in keys]
+            spares = [{} for _ in range(needed)]
             with self.lock:
-                return self.put_all(operation, keys, spares)
-        while len(self.spares) < len(keys):
+                return self.put_all(operation, spares)
+        while len(self.spares) < needed:
             self.spares.append({})
-        return self.put_all(operation, keys, self.spares)
+        return self.put_all(operation, self.spares)
 
-    cdef bint put_all(self, DelayedOperation operation, tuple keys, list spares) except -1:
+    cdef bint put_all(self, DelayedOperation operation, list spares) except -1:
         if operation.ended:
             return False
-        operation.keys = keys
-        self._watched += len(keys)
-        for key in keys:
-            put(self.shard(key) if is_plain(key) else self.odd, key, operation, spares)
+        operation.is_watched = True
+        if operation.has_one_key:
+            self._watched += 1
+            put(self.table(operation.keys), operation.keys, operation, spares)
+            return True
+        self._watched += len(<tuple>operation.keys)
+        for key in <tuple>operation.keys:
+            put(self.table(key), key, operation, spares)
         return True
 
     cdef int leave(self, DelayedOperation operation) except -1:
@@ -383,35 +368,35 @@ cdef class Watchers:
         self.completed += operation.ended == COMPLETED
         self.expired += operation.ended == EXPIRED
         self.cancelled += operation.ended == CANCELLED
-        self.unwatch(operation)
-        return 0
+        return self.unwatch(operation)
 
     cdef int unwatch(self, DelayedOperation operation) except -1:
-        cdef tuple keys
-        if operation.has_odd_key:
-            with self.lock:
-                keys = operation.keys
-                operation.keys = None
-                self.remove_all(operation, keys)
-        else:
-            keys = operation.keys
-            operation.keys = None
-            self.remove_all(operation, keys)
-        return 0
-
-    cdef int remove_all(self, DelayedOperation operation, tuple keys) except -1:
-        cdef int64_t strays = 0
         operation.watchers = NULL
         self._delayed -= 1
-        if keys is None:
+        if operation.has_odd_key:
+            with self.lock:
+                return self.remove_all(operation)
+        return self.remove_all(operation)
+
+    cdef int remove_all(self, DelayedOperation operation) except -1:
+        cdef int64_t strays = 0
+        if not operation.is_watched:
             return 0
-        self._watched -= len(keys)
-        for key in keys:
-            strays += not remove(self.shard(key) if is_plain(key) else self.odd, key, operation)
+        operation.is_watched = False
+        if operation.has_one_key:
+            self._watched -= 1
+            strays += not remove(self.table(operation.keys), operation.keys, operation)
+        else:
+            self._watched -= len(<tuple>operation.keys)
+            for key in <tuple>operation.keys:
+                strays += not remove(self.table(key), key, operation)
         if strays:
             self._strays += strays
             self._has_strays()
         return 0
+
+    cdef dict table(self, key):
+        return self.shard(key) if is_plain(key) else self.odd
 
     cdef list entries(self):
         found = []
@@ -435,11 +420,11 @@ cdef bint is_plain(key):
     return True
 
 
-cdef tuple one_key(keys):
-    """The usual case, a list or tuple of one key, without further ado."""
-    if type(keys) is tuple:
-        return <tuple>keys if len(<tuple>keys) == 1 else None
-    return ((<list>keys)[0],) if type(keys) is list and len(<list>keys) == 1 else None
+cdef bint are_plain(tuple keys):
+    for key in keys:
+        if not is_plain(key):
+            return False
+    return True
 
 
 cdef int put(dict shard, key, DelayedOperation operation, list spares) except -1:

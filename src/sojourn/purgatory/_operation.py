@@ -1,9 +1,10 @@
 """Operations and who watches what, in plain Python. `_core.pyx` is the same, in C.
 
-An operation ends once: `_settle` is the one place where its outcome is set, and in the same step it leaves all its keys
-and its timer. No lock is held while `try_complete` or a callback runs. Instead an operation knows which thread is trying
-it: whoever else comes along meanwhile leaves word (`_again`) and goes on, and the thread that is at it tries once more.
-So no signal is lost, nobody waits for anybody, and an operation's own code never runs in two threads at a time.
+An operation ends once: `_settle` is the one place where its outcome is set, and in the same step it leaves all its
+keys and its timer. No lock is held while `try_complete` or a callback runs. Instead an operation knows which thread is
+trying it: whoever else comes along meanwhile leaves word (`_again`) and goes on, and the thread that is at it tries
+once more. So no signal is lost, nobody waits for anybody, and an operation's own code never runs in two threads at a
+time.
 """
 
 from __future__ import annotations
@@ -14,11 +15,9 @@ from typing import Literal, NoReturn, Self
 
 from ..errors import PurgatoryClosedError
 from ..timer._timer import Timer, TimerTask, lock
+from ._keys import MIX, distinct
 
 OutcomeName = Literal["completed", "expired", "cancelled"]
-
-MIX = 0x9E3779B97F4A7C15
-"""Knuth's multiplier: spreads a hash over its upper bits."""
 
 
 class DelayedOperation(TimerTask):
@@ -28,20 +27,22 @@ class DelayedOperation(TimerTask):
     whenever one of the operation's keys is signalled, never in two threads at a time, and may be called in vain.
     """
 
-    __slots__ = ("_again", "_has_told", "_has_won", "_keys", "_outcome", "_owner", "_watchers")
+    __slots__ = ("_again", "_has_told", "_has_won", "_is_watched", "_keys", "_outcome", "_owner", "_watchers")
 
     _outcome: OutcomeName | None
     _owner: int | None
     _again: bool
     _has_won: bool
     _has_told: bool
+    _is_watched: bool
     _keys: tuple[Hashable, ...]
+    """They stay when it leaves, for people to read."""
     _watchers: Watchers | None
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
         self = super().__new__(cls)
         self._outcome = self._owner = self._watchers = None
-        self._again = self._has_won = self._has_told = False
+        self._again = self._has_won = self._has_told = self._is_watched = False
         self._keys = ()
         return self
 
@@ -262,7 +263,7 @@ class Watchers:
                 return False
             for key in keys:
                 self._shard(key).setdefault(key, {})[id(operation)] = operation
-            operation._keys = keys
+            operation._keys, operation._is_watched = keys, True
             self._watched += len(keys)
             return True
 
@@ -274,7 +275,7 @@ class Watchers:
         self._cancelled += operation._outcome == "cancelled"
 
     def _unwatch(self, operation: DelayedOperation) -> None:
-        for key in operation._keys:
+        for key in operation._keys if operation._is_watched else ():
             shard = self._shard(key)
             watching = shard.get(key, {})
             if watching.pop(id(operation), None) is None:
@@ -282,9 +283,9 @@ class Watchers:
                 self._has_strays()
             elif not watching:
                 del shard[key]
-        self._watched -= len(operation._keys)
+            self._watched -= 1
         self._delayed -= 1
-        operation._keys, operation._watchers = (), None
+        operation._is_watched, operation._watchers = False, None
 
     def _purge(self) -> int:
         """Walk all lists for operations that have left; return how many entries that dropped."""
@@ -336,13 +337,3 @@ class Watchers:
             assert sum(operation._watchers is not self for operation in entries) == self._strays, "none ended"
             assert len(set(map(id, entries))) <= self._delayed, "delayed counts them"
             assert all(watching for shard in self._shards for watching in shard.values()), "no key without a watcher"
-
-
-def distinct(keys: Iterable[Hashable]) -> tuple[Hashable, ...]:
-    """The keys, each once, in their order."""
-    if isinstance(keys, str):
-        raise ValueError(f"keys={keys!r} is one text; give a list of keys, as in [{keys!r}]")
-    found = tuple(dict.fromkeys(keys))
-    if not found:
-        raise ValueError("keys is empty; an operation that watches no key could only expire: use a timer for that")
-    return found

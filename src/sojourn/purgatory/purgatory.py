@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
 from ..errors import ConfigError, PurgatoryClosedError
-from ..timer import SystemTimer, Timer
+from ..timer import AsyncTimer, SystemTimer, Timer
 from ._build import DelayedOperation, Watchers
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class PurgatoryFace(Lists):
         self.purge_interval = purge_interval
         self._on_error = on_error
         self._purged = 0
-        self._own_timer = None
+        self._own_timer: SystemTimer | AsyncTimer | None = None
         if timer is None:
             timer = self._own_timer = type(self)._timer_type(name).start()
         super().__init__(timer, shards)
@@ -96,6 +96,10 @@ class PurgatoryFace(Lists):
             for operation in left:
                 self._cancel(operation)
         return left
+
+    def _pending(self) -> list[DelayedOperation]:
+        """Every operation that watches a key, each once."""
+        return list({id(operation): operation for operation in self._entries()}.values())
 
     def _has_strays(self) -> None:
         if self._strays > self.purge_interval:

@@ -1,5 +1,6 @@
 """The C side of `_core`: what lies in memory, and what other compiled rooms may call."""
 
+cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
@@ -39,6 +40,7 @@ cdef struct DelayQueue:
     TimingWheel* wheel
     int64_t now
     int64_t earliest
+    int64_t looked_at           # the tick at which `earliest` was last set right by adding
     int64_t cascaded
     int64_t size
     int64_t words               # of 64 occupancy bits
@@ -46,6 +48,7 @@ cdef struct DelayQueue:
     int64_t origin_ms
 
 
+@cython.no_gc
 cdef class TimerTask:
     cdef TimerTaskEntry entry
     cdef PyObject* timer        # borrowed: a timer lets go of its tasks before it dies
@@ -67,6 +70,7 @@ cdef class TaskBatch:
     cdef object each
 
     cdef TimerTask task(self, Py_ssize_t i)
+    cdef tuple arguments(self, Py_ssize_t i)
     cdef int left(self, Py_ssize_t entries) except -1
 
 
@@ -93,17 +97,19 @@ cdef class Timer:
 
     cdef int64_t now_ns(self) except? -1
     cdef int64_t wall_ns(self) except? -1
-    cdef int check_fits(self, int64_t delay, int64_t now_ms, name) except -1
-    cdef int add_task(self, TimerTask task, int64_t delay) except -1
+    cdef int check_fits(self, int64_t delay, int64_t now_ms, name, given) except -1
+    cdef TimerTask add_checked(self, TimerTask task)
+    cdef int add_task(self, TimerTask task, int64_t delay, given) except -1
     cdef int add_batch(self, TaskBatch batch, int64_t now_tick) except -1
     cdef int join(self, TimerTask task) except -1
     cdef int arm(self, TimerTask task, int64_t now_ns) except -1
     cdef int wake(self) except -1
-    cdef bint extend(self, TimerTask task, int64_t delay) except -1
+    cdef bint extend(self, TimerTask task, int64_t delay, given) except -1
     cdef void leave(self, TimerTaskEntry* entry, int state) noexcept
     cdef bint advance(self, int64_t now_ns, int64_t wall_ns) noexcept
     cdef DelayQueue* wall_at(self, int64_t wall_ns) noexcept
     cdef int fire(self, TimerTaskEntry* entry) except -1
     cdef int fire_batched(self, TaskBatch batch, Py_ssize_t i) except -1
+    cdef int call_batched(self, TaskBatch batch, Py_ssize_t i) except -1
     cdef void note_lateness(self, int64_t now_ns, int64_t deadline_ms) noexcept
     cdef list snapshot(self)

@@ -46,16 +46,16 @@ cdef extern from "_task_memory.h":
 
 cdef enum:
     PROMOTED = 4        # an entry of a batch that has become a TimerTask: `next` points to that
+    RUNNING = 5         # an entry of a batch whose callback is being called
     CHUNK = 4096        # steps taken before other threads get their turn
 
 cdef enum:
     NS_PER_MS = 1_000_000
 
 cdef int64_t LAST_MS = MAX_MS
-cdef int64_t NEVER = MAX_MS
+cdef int64_t NEVER = 2**63 - 1
 cdef int64_t NO_LIMIT = 2**62
 cdef int64_t LATEST_MS = 10**12      # lateness beyond 30 years is not told apart
-cdef int64_t SURELY_FITS = 2**61     # no sum of a delay, a time and a tick below this overflows
 cdef uint32_t ALONE = 0xFFFFFFFF
 cdef int64_t WALL_ORIGIN = WALL_ORIGIN_MS
 cdef tuple STATES = tuple(TaskState)
@@ -105,8 +105,8 @@ cdef inline void list_take_all(TimerTaskList* due, TimerTaskList* bucket) noexce
 
 
 cdef inline int64_t saturated(int64_t turn, int64_t tick) noexcept:
-    """turn * tick, or the last tick there is."""
-    return turn * tick if turn <= LAST_MS / tick else LAST_MS
+    """turn * tick, or NEVER."""
+    return turn * tick if turn <= NEVER / tick else NEVER
 
 
 cdef inline void wheel_turn_to(TimingWheel* wheel, int64_t now, int64_t size) noexcept:
@@ -227,6 +227,9 @@ cdef inline int64_t queue_place(DelayQueue* queue, TimerTaskEntry* entry, bint s
 cdef inline int queue_add(DelayQueue* queue, TimerTaskEntry* entry, int64_t now) noexcept:
     """Put the entry in its bucket, after catching up with `now`; 1 if that is now the first to expire, -1 if no memory."""
     cdef int64_t expires
+    if now >= queue.earliest and now != queue.looked_at:    # a cancellation may have emptied that bucket meanwhile
+        queue.looked_at = now
+        queue_peek(queue, &queue.earliest)
     queue_move_to(queue, now if now < queue.earliest else queue.earliest - 1)
     expires = queue_place(queue, entry, False)
     if expires < 0:
@@ -238,7 +241,7 @@ cdef inline int queue_add(DelayQueue* queue, TimerTaskEntry* entry, int64_t now)
 
 
 cdef TimerTaskList* queue_peek(DelayQueue* queue, int64_t* expires) noexcept:
-    """The bucket that expires first, of several that of the coarsest wheel; NULL, and NEVER, if all are empty."""
+    """The bucket that expires first, of several in the order of DelayQueue.peek in _wheel.py; NULL, and NEVER, if none."""
     cdef TimingWheel* wheel = queue.wheel
     cdef TimerTaskList* first = NULL
     cdef int64_t ahead, at
@@ -247,7 +250,7 @@ cdef TimerTaskList* queue_peek(DelayQueue* queue, int64_t* expires) noexcept:
         ahead = wheel_next(wheel, queue.size, queue.words)
         if ahead >= 0:
             at = (wheel.position + ahead) * wheel.tick
-            if at <= expires[0]:
+            if at < expires[0] or (at == expires[0] and first != NULL and first.occupied == queue.wheel.occupied):
                 expires[0] = at
                 first = &wheel.buckets[(wheel.position + ahead) % queue.size]
         wheel = wheel.overflow
@@ -408,7 +411,7 @@ cdef class TimerTask:
     def extend(self, delay_ms):
         """Re-arm in place, to run `delay_ms` from now. False if it has run or been cancelled already."""
         cdef int64_t delay = as_delay(delay_ms)
-        return self.timer != NULL and (<Timer>self.timer).extend(self, delay)
+        return self.timer != NULL and (<Timer>self.timer).extend(self, delay, delay_ms)
 
     @property
     def delay_ms(self):
@@ -459,17 +462,14 @@ cdef inline TaskBatch batch_of(TimerTaskEntry* entry):
 
 
 cdef inline int64_t as_delay(object value, object name="delay_ms") except -1:
-    """A delay at the door: whole, not negative, and within 64 bits."""
+    """A delay at the door: whole and not negative. One beyond 64 bits is as good as NEVER, and refused by all timers."""
     cdef int64_t delay
     cdef int overflows = 0
     if type(value) is int:
         delay = PyLong_AsLongLongAndOverflow(value, &overflows)
         if delay >= 0 and not overflows:
             return delay
-    checked = whole_ms(value, name)
-    if checked > MAX_MS:
-        raise too_far(checked, MAX_MS, name)
-    return checked
+    return min(whole_ms(value, name), NEVER)
 
 
 cdef class TaskBatch:
@@ -529,16 +529,19 @@ cdef class TaskBatch:
         cdef TimerTask task = TimerTask.__new__(TimerTask)
         cdef TimerTaskEntry* entry = &self.entries[i]
         cdef bint is_pending
-        args = self.args if self.each is None else (*self.args, self.each[i])
+        args = self.arguments(i)
         if entry.state == PROMOTED:
             return <TimerTask><PyObject*>entry.next
         is_pending = entry.state == PENDING
         task.delay = entry.deadline_ms - self.armed_ms
         task.entry = entry[0]
         task.entry.index = ALONE
-        if is_pending:
+        if is_pending or entry.state == RUNNING:
             task.callback = self.callback
             task.args = args
+        if entry.state == RUNNING:
+            task.entry.state = EXPIRED
+        if is_pending:
             task.timer = self.timer
             entry.prev.next = entry.next.prev = &task.entry
             Py_INCREF(task)     # for the wheel
@@ -549,6 +552,9 @@ cdef class TaskBatch:
         if is_pending:
             self.left(1)
         return task
+
+    cdef inline tuple arguments(self, Py_ssize_t i):
+        return self.args if self.each is None else (*self.args, self.each[i])
 
     cdef inline int left(self, Py_ssize_t entries) except -1:
         """So many entries are out of the wheel. With the last, let go of the callback, and end the wheel's reference."""
@@ -605,13 +611,15 @@ cdef int batch_fill(TaskBatch batch, object delays_ms) except -1:
     cdef Py_ssize_t i = 0
     for delay_ms in delays_ms:
         if i == batch.length:
-            raise RuntimeError("delays_ms grew while it was read")
+            raise RuntimeError("delays_ms has more items than its length says")
         batch.entries[i].index = <uint32_t>i
         try:
             batch.entries[i].deadline_ms = as_delay(delay_ms)
         except ValueError:
             as_delay(delay_ms, f"delays_ms[{i}]")
         i += 1
+    if i < batch.length:
+        raise RuntimeError("delays_ms has fewer items than its length says")
     return 0
 
 
@@ -676,14 +684,20 @@ cdef class Timer:
         task.delay = delay
         task.callback = callback
         task.args = args
-        self.add_task(task, delay)
+        self.add_task(task, delay, delay_ms)
         return task
 
-    def add(self, TimerTask task not None):
+    def add(self, task):
         """Arm a task for its `delay_ms` from now. One that is pending already, here or in another timer, moves."""
+        if not isinstance(task, TimerTask):
+            raise TypeError(f"add({task!r}): that is no TimerTask; schedule(delay_ms, callback) takes a function")
+        return self.add_checked(task)
+
+    cdef TimerTask add_checked(self, TimerTask task):
         if type(task) is TimerTask and task.callback is None:
             raise TypeError(f"{task!r} has let go of its callback: schedule a new task, or subclass TimerTask to add again")
-        self.add_task(task, as_delay(task.delay_ms))
+        delay_ms = task.delay_ms
+        self.add_task(task, as_delay(delay_ms), delay_ms)
         return task
 
     def schedule_at(self, when, callback, *args):
@@ -706,10 +720,13 @@ cdef class Timer:
 
     def schedule_many(self, delays_ms, callback, *args, each=None):
         """Schedule a task for each delay, all or none; with `each`, every `callback(*args, item)` gets its own item."""
-        cdef TaskBatch batch = batch_new(delays_ms if hasattr(delays_ms, "__len__") else list(delays_ms))
+        cdef TaskBatch batch
         cdef Py_ssize_t i
         cdef int64_t longest = 0
         cdef int64_t now_ns
+        if not hasattr(delays_ms, "__len__"):
+            delays_ms = list(delays_ms)
+        batch = batch_new(delays_ms)
         if not callable(callback):
             raise not_callable(callback)
         batch.callback, batch.args, batch.each = callback, args, check_each(each, batch.length)
@@ -717,7 +734,9 @@ cdef class Timer:
             longest = max(longest, batch.entries[i].deadline_ms)
         now_ns = self.now_ns()
         batch.armed_ms = ceil_ms(now_ns)
-        self.check_fits(longest, batch.armed_ms, "max(delays_ms)")
+        if longest == NEVER:
+            raise too_far(max(delays_ms), LAST_MS - batch.armed_ms, "max(delays_ms)")
+        self.check_fits(longest, batch.armed_ms, "max(delays_ms)", longest)
         batch.timer = <PyObject*>self
         batch.linked = 1        # stands for this loop: the batch must not let go of its callback before all are in
         Py_INCREF(batch)
@@ -856,17 +875,16 @@ cdef class Timer:
     cdef inline int64_t wall_ns(self) except? -1:
         return PyTime_TimeRaw() if self.is_system_clock else <int64_t>self.clock.wall_ns()
 
-    cdef int check_fits(self, int64_t delay, int64_t now_ms, name) except -1:
-        longest = MAX_MS - self.tick_ms - now_ms - max(0, -self.queue.origin_ms)
+    cdef inline int check_fits(self, int64_t delay, int64_t now_ms, name, given) except -1:
+        cdef int64_t longest = LAST_MS - self.tick_ms - now_ms - max(0, -self.queue.origin_ms)
         if delay > longest:
-            raise too_far(delay, longest, name)
+            raise too_far(given, longest, name)
         return 0
 
-    cdef inline int add_task(self, TimerTask task, int64_t delay) except -1:
+    cdef inline int add_task(self, TimerTask task, int64_t delay, given) except -1:
         cdef int64_t now_ns = self.now_ns()
         cdef int64_t now_ms = ceil_ms(now_ns)
-        if delay > SURELY_FITS or now_ms > SURELY_FITS or now_ms < -SURELY_FITS:
-            self.check_fits(delay, now_ms, "delay_ms")
+        self.check_fits(delay, now_ms, "delay_ms", given)
         self.join(task)
         task.entry.deadline_ms = now_ms + delay
         task.entry.on_wall = False
@@ -933,9 +951,11 @@ cdef class Timer:
         self._wake()
         return 0
 
-    cdef bint extend(self, TimerTask task, int64_t delay) except -1:
+    cdef bint extend(self, TimerTask task, int64_t delay, given) except -1:
         cdef int64_t now_ns = self.wall_ns() if task.entry.on_wall else self.now_ns()
-        self.check_fits(delay, ceil_ms(now_ns), "delay_ms")
+        self.check_fits(delay, ceil_ms(now_ns), "delay_ms", given)
+        if not self._is_open:
+            self._refuse()
         if task.timer != <PyObject*>self:
             return False        # the clock was Python code, and something happened meanwhile
         list_remove(&task.entry)
@@ -989,29 +1009,36 @@ cdef class Timer:
         return 1
 
     cdef int fire_batched(self, TaskBatch batch, Py_ssize_t i) except -1:
-        """Run an entry of a batch without making a task of it, unless somebody needs to see one."""
+        """Run an entry of a batch without making a task of it, unless somebody wants to see one."""
+        cdef TimerTaskEntry* entry = &batch.entries[i]
         cdef TimerTask task
-        callback = batch.callback
-        args = batch.args if batch.each is None else (*batch.args, batch.each[i])
-        if self.executor is None and not self.takes_results:
+        entry.state = RUNNING
+        try:
+            if self.executor is not None:
+                self._submit(batch.task(i))
+            elif self.takes_results:
+                self._run_task(batch.task(i))
+            else:
+                self.call_batched(batch, i)
+        finally:
+            if entry.state == RUNNING:
+                entry.state = EXPIRED
             batch.left(1)
-            try:
-                callback(*args)
-                return 1
-            except BaseException as exception:
-                task = batch.task(i)
-                task.callback, task.args = callback, args
-                self._failed(task, exception)
-                task.callback = task.args = None
-                return 1
-        task = batch.task(i)
-        task.callback, task.args = callback, args
-        batch.left(1)
-        if self.executor is None:
-            self._run_task(task)
-        else:
-            self._submit(task)
         return 1
+
+    cdef int call_batched(self, TaskBatch batch, Py_ssize_t i) except -1:
+        cdef TimerTask task
+        callback, args = batch.callback, batch.arguments(i)
+        try:
+            callback(*args)
+        except BaseException as exception:
+            self._failed(batch.task(i), exception)
+        finally:
+            if batch.entries[i].state == PROMOTED:
+                task = batch.task(i)
+                if task.timer == NULL:      # not armed again meanwhile
+                    task.callback = task.args = None
+        return 0
 
     cdef inline void note_lateness(self, int64_t now_ns, int64_t deadline_ms) noexcept:
         cdef int64_t late_ns = floor_ms(now_ns) - deadline_ms

@@ -6,13 +6,14 @@ import operator
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import Enum
+from math import inf
 from typing import NamedTuple, SupportsIndex
 
-from ..clock import ms_at_or_after
+from ..clock import NS_PER_MS, ms_at_or_after
 from ..errors import ConfigError, DelayError
 
-MAX_MS = 2**63 - 1
-"""The last millisecond of any clock here: what fits a signed 64-bit integer."""
+MAX_MS = (2**63 - 1) // NS_PER_MS
+"""The last millisecond that a clock of 64-bit nanoseconds can show: 292 years after its zero."""
 
 HISTOGRAM_SIZE = 40
 """Lateness is counted by powers of two: under 1 us, 2 us, 4 us ... about six days, and beyond."""
@@ -46,7 +47,7 @@ class LatenessHistogram(NamedTuple):
 
     @property
     def bounds_ms(self) -> tuple[float, ...]:
-        return tuple(2**i / 1000 for i in range(len(self.counts)))
+        return (*(2**i / 1000 for i in range(len(self.counts) - 1)), inf)
 
     @property
     def total(self) -> int:
@@ -94,9 +95,9 @@ def whole_ms(value: SupportsIndex, name: str = "delay_ms") -> int:
     return delay_ms
 
 
-def too_far(delay_ms: int, longest_ms: int, name: str = "delay_ms") -> DelayError:
+def too_far(delay_ms: object, longest_ms: int, name: str = "delay_ms") -> DelayError:
     return DelayError(
-        f"{name}={delay_ms} ends after the last millisecond a 64-bit clock can show; "
+        f"{name}={delay_ms} ends after the last millisecond that a clock of 64-bit nanoseconds can show; "
         f"the longest delay now is {longest_ms}"
     )
 

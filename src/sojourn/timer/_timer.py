@@ -28,7 +28,7 @@ from ._state import (
     wall_ms,
     whole_ms,
 )
-from ._wheel import NEVER, DelayQueue, TimerTaskEntry, TimerTaskList
+from ._wheel import DelayQueue, TimerTaskEntry, TimerTaskList
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -200,6 +200,8 @@ class Timer:
 
     def add(self, task: TimerTask) -> TimerTask:
         """Arm a task for its `delay_ms` from now. One that is pending already, here or in another timer, moves."""
+        if not isinstance(task, TimerTask):
+            raise TypeError(f"add({task!r}): that is no TimerTask; schedule(delay_ms, callback) takes a function")
         if type(task) is TimerTask and task._callback is None:
             raise TypeError(
                 f"{task!r} has let go of its callback: schedule a new task, or subclass TimerTask to add again"
@@ -217,6 +219,7 @@ class Timer:
         now_ns = self.clock.wall_ns()
         task._delay_ms = max(0, task._deadline_ms - now_ns // NS_PER_MS)
         with lock:
+            self._check_open()
             if self._wall_queue is None:
                 self._wall_queue = DelayQueue(self.wheel_size)
             wake = self._arm(task, self._wall_tick_of(now_ns))
@@ -373,6 +376,7 @@ class Timer:
         now_ms, now_tick = ms_at_or_after(now_ns), self._tick_of(now_ns)
         wake = False
         with lock:
+            self._check_open()
             for task, delay_ms in zip(tasks, delays_ms, strict=True):
                 if task._timer is not None and task._timer is not self:
                     task._timer._leave(task, CANCELLED)
@@ -389,6 +393,7 @@ class Timer:
         with lock:
             if task._timer is not self:
                 return False
+            self._check_open()
             task._deadline_ms = now_ms + delay_ms
             wake = self._arm(task, self._wall_tick_of(wall_ns) if task._on_wall else self._tick_of(now_ns))
         if wake:
@@ -408,10 +413,12 @@ class Timer:
 
     # Inside, with the lock held
 
-    def _arm(self, task: TimerTask, now_tick: int) -> bool:
-        """Put the task (back) in its queue for its deadline; True if that calls for waking the driver."""
+    def _check_open(self) -> None:
         if not self._is_open:
             self._refuse()
+
+    def _arm(self, task: TimerTask, now_tick: int) -> bool:
+        """Put the task (back) in its queue for its deadline; True if that calls for waking the driver."""
         if task._timer is self:
             TimerTaskList.remove(task)
             self._extended += 1
@@ -469,9 +476,8 @@ class Timer:
         return self._wall_queue
 
     def _until_ns(self, queue: DelayQueue, now_ns: int) -> int | None:
-        first = queue.peek()
-        queue.earliest = NEVER if first is None else first[0]
-        return None if first is None else max(0, first[0] * self.tick_ms * NS_PER_MS - now_ns)
+        first = queue.look()
+        return None if first is None else max(0, first * self.tick_ms * NS_PER_MS - now_ns)
 
     def _queues(self) -> Iterator[DelayQueue]:
         yield self._queue

@@ -159,12 +159,13 @@ class DelayQueue:
     cancellation emptied is gone at once. Invariant: no non-empty bucket expires before `earliest`.
     """
 
-    __slots__ = ("cascaded", "earliest", "now", "wheel")
+    __slots__ = ("cascaded", "earliest", "looked_at", "now", "wheel")
 
     def __init__(self, wheel_size: int) -> None:
         self.wheel = TimingWheel(1, wheel_size, 0)
         self.now = 0
         self.earliest = NEVER
+        self.looked_at = -1
         self.cascaded = 0
 
     def wheels(self) -> Iterator[TimingWheel]:
@@ -180,6 +181,9 @@ class DelayQueue:
         `now` may be ahead of this queue, which stands where it last had work: catching up first, as far as no bucket is
         passed over, keeps the number of levels a matter of delays alone, not of idle time.
         """
+        if now >= self.earliest and now != self.looked_at:  # a cancellation may have emptied that bucket meanwhile
+            self.looked_at = now
+            self.look()
         self._move_to(min(now, self.earliest - 1))
         expires = self.wheel.add(entry)
         if expires >= self.earliest:
@@ -202,12 +206,24 @@ class DelayQueue:
         self._move_to(target)
         return True
 
+    def look(self) -> int | None:
+        """Set `earliest` right; None if there is no bucket at all."""
+        first = self.peek()
+        self.earliest = NEVER if first is None else first[0]
+        return None if first is None else first[0]
+
     def peek(self) -> tuple[int, TimerTaskList] | None:
-        """The bucket that expires first; of several, the one of the coarsest wheel, for its tasks must sink first."""
+        """The bucket that expires first. Of several, that of the lowest wheel comes last, when all others have sunk.
+
+        And these sink from the finest to the coarsest: each puts its tasks before those already there, and the coarser
+        the wheel the earlier they were armed.
+        """
         first = None
         for wheel in self.wheels():
             candidate = wheel.next_bucket()
-            if candidate is not None and (first is None or candidate[0] <= first[0]):
+            if candidate is None:
+                continue
+            if first is None or candidate[0] < first[0] or (candidate[0] == first[0] and first[1].wheel is self.wheel):
                 first = candidate
         return first
 

@@ -1,0 +1,14 @@
+"""The build of the hub that goes with the timer's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..timer import IMPLEMENTATION
+
+if TYPE_CHECKING or IMPLEMENTATION == "pure":
+    from ._wait import Signals, Wait
+else:
+    from ._core import Signals, Wait
+
+__all__ = ["Signals", "Wait"]

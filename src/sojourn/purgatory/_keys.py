@@ -1,0 +1,18 @@
+"""What both builds of the purgatory say about keys."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+MIX = 0x9E3779B97F4A7C15
+"""Knuth's multiplier: spreads a hash over its upper bits."""
+
+
+def distinct(keys: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    """The keys, each once, in their order."""
+    if isinstance(keys, str):
+        raise ValueError(f"keys={keys!r} is one text; give a list of keys, as in [{keys!r}]")
+    found = tuple(dict.fromkeys(keys))
+    if not found:
+        raise ValueError("keys is empty; an operation that watches no key could only expire: use a timer for that")
+    return found

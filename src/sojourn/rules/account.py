@@ -1,0 +1,127 @@
+"""What had been seen and what was missing, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .condition import AllOf, Condition, Group, Leaf, Never, NOf, Reached, Seen, Total, leaves
+from .duration import duration_text
+from .event import Source
+from .exact import amount_text, exact, number_text, reaches
+from .operation import Operation
+from .outcome import Ending, Outcome
+
+SOURCES_NAMED = 5
+"""How many sources a text names; of the others it gives the number."""
+
+
+class Progress(NamedTuple):
+    """How far a leaf had come: events or sources counted, or the exact total; and which sources, earliest first."""
+
+    have: int
+    sources: tuple[Source, ...] = ()
+
+
+ProgressOf = Callable[[Leaf], Progress]
+
+
+def missing_text(condition: Condition, progress_of: ProgressOf) -> str:
+    """What a condition that does not hold still lacks: "Payment", "1 of 2 ack", "paid and (packed or waived)"."""
+    return _missing(condition, progress_of)[0]
+
+
+def seen_text(condition: Condition, progress_of: ProgressOf) -> str:
+    """How far each leaf had come: "seen 1 of 2 acks (replica-1), missing 1; no Payment"."""
+    return "; ".join(_seen(leaf, progress_of(leaf)) for leaf in leaves(condition))
+
+
+def conclude(
+    operation: Operation,
+    ending: Ending,
+    at: int,
+    *,
+    deadline: int,
+    met_at: int | None,
+    decided_by: str,
+    progress_of: ProgressOf,
+) -> Outcome:
+    """The outcome, in words too, of an operation that has been judged; `progress_of` tells the progress by `at`.
+
+    Nothing is missing from an operation that completed, nor where nothing was awaited (`never()`).
+    """
+    rule, key, opened_at, _, operation_id = operation
+    missing, seen = None, ""
+    if rule.keeps_alive and ending == "expired":
+        missing, seen = rule.keeps_alive, f"no {rule.keeps_alive} for {duration_text(operation.within_ms)}"
+    elif not isinstance(rule.until, Never):
+        missing = None if ending == "completed" else missing_text(rule.until, progress_of)
+        seen = seen_text(rule.until, progress_of)
+    times = (opened_at, deadline, ending, at, at - opened_at, met_at)
+    return Outcome(operation_id, rule.name, key, *times, decided_by, missing, seen)
+
+
+def _holds(condition: Condition, progress_of: ProgressOf) -> bool:
+    if isinstance(condition, Group):
+        return sum(_holds(part, progress_of) for part in condition.parts) >= condition.needed
+    return not isinstance(condition, Never) and _has_enough(condition, progress_of(condition).have)
+
+
+def _has_enough(leaf: Leaf, have: int) -> bool:
+    return reaches(have, leaf.at_least) if isinstance(leaf, Total) else have >= _needed(leaf)
+
+
+def _needed(leaf: Seen | Reached) -> int:
+    return leaf.times if isinstance(leaf, Seen) else leaf.by
+
+
+def _missing(condition: Condition, progress_of: ProgressOf) -> tuple[str, bool]:
+    """The text, and whether it needs brackets inside another one."""
+    if isinstance(condition, Never):
+        return str(condition), False
+    if not isinstance(condition, Group):
+        return _missing_from_leaf(condition, progress_of(condition).have), False
+    lacking = [part for part in condition.parts if not _holds(part, progress_of)]
+    texts = [_missing(part, progress_of) for part in lacking]
+    if isinstance(condition, NOf):
+        held = len(condition.parts) - len(lacking)
+        return f"{condition.n - held} of ({', '.join(text for text, _ in texts)})", False
+    if len(texts) == 1:
+        return texts[0]
+    word = " and " if isinstance(condition, AllOf) else " or "
+    return word.join(f"({text})" if is_compound else text for text, is_compound in texts), True
+
+
+def _missing_from_leaf(leaf: Leaf, have: int) -> str:
+    if isinstance(leaf, Total):
+        return f"{amount_text(exact(leaf.at_least) - have)} of {leaf}"
+    needed = _needed(leaf)
+    return _what(leaf) if needed == 1 else f"{needed - have} of {needed} {_what(leaf)}"
+
+
+def _what(leaf: Seen | Reached) -> str:
+    if isinstance(leaf, Seen):
+        return leaf.kind
+    level = f"{leaf.kind} >= {number_text(leaf.at_least)}"
+    return level if leaf.by == 1 else f"sources with {level}"
+
+
+def _seen(leaf: Leaf, progress: Progress) -> str:
+    have, has_enough = progress.have, _has_enough(leaf, progress.have)
+    if isinstance(leaf, Total):
+        needed_amount = exact(leaf.at_least)
+        missing = "" if has_enough else f", missing {amount_text(needed_amount - have)}"
+        return f"seen {amount_text(needed_amount if has_enough else have)} of {leaf}{missing}"
+    needed = _needed(leaf)
+    if needed == 1:
+        return f"seen {_what(leaf)}{_named(progress.sources)}" if has_enough else f"no {_what(leaf)}"
+    plural = "" if isinstance(leaf, Reached) or leaf.kind.endswith("s") else "s"
+    missing = "" if has_enough else f", missing {needed - have}"
+    return f"seen {have} of {needed} {_what(leaf)}{plural}{_named(progress.sources)}{missing}"
+
+
+def _named(sources: tuple[Source, ...]) -> str:
+    names = [str(source) for source in sources if source is not None]
+    if len(names) > SOURCES_NAMED:
+        names[SOURCES_NAMED:] = [f"{len(names) - SOURCES_NAMED} more"]
+    return f" ({', '.join(names)})" if names else ""
