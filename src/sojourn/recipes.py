@@ -1,0 +1,190 @@
+"""Kafka's patterns, each a few lines over the hub.
+
+Each takes the hub to wait in, so that many share one timer; its `wait.result()` is the outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from .hub import Wait
+from .hub.hub import HubFace
+from .rules import Duration, Rule, all_of, reached, seen, total
+
+T = TypeVar("T")
+
+
+class Quorum:
+    """Wait until enough replicas have acknowledged: produce with acks=all.
+
+    >>> from sojourn import Hub
+    >>> from sojourn.testing import ManualClock
+    >>> with Hub(clock=ManualClock()) as hub:
+    ...     quorum = Quorum(hub, "write-1", acks=2, within="30 s")
+    ...     [quorum.ack(replica) for replica in ("one", "one", "two")]  # the same again does not count
+    ...     quorum.wait.result().outcome
+    [False, False, True]
+    'completed'
+    """
+
+    def __init__(self, hub: HubFace, key: Hashable, *, acks: int, within: Duration) -> None:
+        self._hub, self._key = hub, key
+        self.wait: Wait = hub.wait(key, seen("ack", times=acks, distinct="source"), within)
+
+    def ack(self, replica: str | int) -> bool:
+        """One replica has it; True if that made the quorum."""
+        return self._hub.signal(self._key, "ack", replica) > 0
+
+
+class Batcher(Generic[T]):
+    """Gather items, and deliver them together when there are enough or the time is up: fetch with min bytes, max wait.
+
+    >>> from sojourn import Hub
+    >>> from sojourn.testing import ManualClock
+    >>> clock = ManualClock()
+    >>> with Hub(clock=clock) as hub:
+    ...     batcher = Batcher(hub, "partition-0", print, at_least=10, within="500 ms", size=len)
+    ...     batcher.add("hello")
+    ...     batcher.add("world")  # ten: delivered at once
+    ...     batcher.add("bye")
+    ...     ran = clock.advance(501)  # delivered because the time is up
+    ['hello', 'world']
+    ['bye']
+    """
+
+    def __init__(
+        self,
+        hub: HubFace,
+        key: Hashable,
+        deliver: Callable[[list[T]], object],
+        *,
+        at_least: float,
+        within: Duration,
+        size: Callable[[T], float] = lambda item: 1,
+    ) -> None:
+        self._hub, self._key, self._deliver, self._size = hub, key, deliver, size
+        self._until, self._within = total("item", at_least=at_least), within
+        self._items: list[T] = []
+        self._lock = Lock()
+
+    def add(self, item: T) -> None:
+        """The first item of a batch starts its time. From any thread; `deliver` is called without a lock."""
+        with self._lock:
+            if not self._items:
+                self._hub.wait(self._key, self._until, self._within, callback=self._full)
+            self._items.append(item)
+        self._hub.signal(self._key, "item", value=self._size(item))
+
+    def _full(self, wait: Wait) -> None:
+        with self._lock:
+            items, self._items = self._items, []
+        self._deliver(items)
+
+
+class Barrier:
+    """Wait until everybody has arrived: a group that rebalances once all its members have joined.
+
+    >>> from sojourn import Hub
+    >>> from sojourn.testing import ManualClock
+    >>> with Hub(clock=ManualClock()) as hub:
+    ...     barrier = Barrier(hub, "group-1", parties=3, within="1 min")
+    ...     [barrier.arrive(member) for member in ("ann", "bob", "cem")]
+    [False, False, True]
+    """
+
+    def __init__(self, hub: HubFace, key: Hashable, *, parties: int, within: Duration) -> None:
+        self._hub, self._key = hub, key
+        self.wait: Wait = hub.wait(key, seen("arrival", times=parties, distinct="source"), within)
+
+    def arrive(self, party: str | int) -> bool:
+        """One is here; True if that was the last."""
+        return self._hub.signal(self._key, "arrival", party) > 0
+
+
+class DeadMansSwitch:
+    """Call back when somebody has not been heard of for a while: a session kept alive by heartbeats.
+
+    >>> from sojourn import Hub
+    >>> from sojourn.testing import ManualClock
+    >>> clock = ManualClock()
+    >>> with Hub(clock=clock) as hub:
+    ...     switch = DeadMansSwitch(hub, "member-7", within="10 s", callback=lambda wait: print(wait.explain()))
+    ...     for _ in range(3):
+    ...         ran = clock.advance(9_000)
+    ...         switch.beat()
+    ...     ran = clock.advance(60_000)
+    expired at 1970-01-01 00:00:37 UTC after 37 s: no beat for 10 s
+    """
+
+    def __init__(
+        self, hub: HubFace, key: Hashable, *, within: Duration, callback: Callable[[Wait], object] | None = None
+    ) -> None:
+        self._hub, self._key = hub, key
+        rule = Rule("dead-mans-switch", "start", within=within, keeps_alive="beat")
+        self.wait: Wait = hub.wait(key, rule=rule, callback=callback)
+
+    def beat(self) -> None:
+        """Still alive: the time starts again."""
+        self._hub.signal(self._key, "beat")
+
+    def stop(self) -> bool:
+        """Gone for good, and properly: nothing will be called."""
+        return self._hub.cancel(self.wait)
+
+
+class LowWaterMark:
+    """Wait until every replica has reached a level: delete records, done when the low-water mark is past them.
+
+    >>> from sojourn import Hub
+    >>> from sojourn.testing import ManualClock
+    >>> with Hub(clock=ManualClock()) as hub:
+    ...     mark = LowWaterMark(hub, "partition-0", at_least=100, replicas=2, within="30 s")
+    ...     [mark.report("one", 120), mark.report("two", 80), mark.report("two", 100)]
+    [False, False, True]
+    """
+
+    def __init__(self, hub: HubFace, key: Hashable, *, at_least: float, replicas: int, within: Duration) -> None:
+        self._hub, self._key = hub, key
+        self.wait: Wait = hub.wait(key, reached("level", at_least, by=replicas), within)
+
+    def report(self, replica: str | int, level: float) -> bool:
+        """A replica has got so far; True if now all have."""
+        return self._hub.signal(self._key, "level", replica, level) > 0
+
+
+class Readiness:
+    """Wait until all parts are ready, or take what there is when the time is up: create topics.
+
+    >>> from sojourn import Hub
+    >>> from sojourn.testing import ManualClock
+    >>> clock = ManualClock()
+    >>> with Hub(clock=clock) as hub:
+    ...     topics = Readiness(hub, "request-1", ["orders", "fines"], within="5 s")
+    ...     topics.ready("orders")
+    ...     ran = clock.advance(5_001)
+    ...     topics.ready_parts, topics.missing_parts, topics.wait.result().missing
+    False
+    (['orders'], ['fines'], 'fines')
+    """
+
+    def __init__(self, hub: HubFace, key: Hashable, parts: Iterable[str], *, within: Duration, **options: Any) -> None:
+        self._hub, self._key = hub, key
+        self._is_ready = dict.fromkeys(parts, False)
+        self.wait: Wait = hub.wait(key, all_of(*self._is_ready), within, **options)
+
+    def ready(self, part: str) -> bool:
+        """A part is ready; True if that was the last."""
+        if part not in self._is_ready:
+            raise ValueError(f"part {part!r} is not awaited; there are {', '.join(self._is_ready)}")
+        self._is_ready[part] |= not self.wait.done()
+        return self._hub.signal(self._key, part) > 0
+
+    @property
+    def ready_parts(self) -> list[str]:
+        return [part for part, is_ready in self._is_ready.items() if is_ready]
+
+    @property
+    def missing_parts(self) -> list[str]:
+        return [part for part, is_ready in self._is_ready.items() if not is_ready]
