@@ -48,5 +48,5 @@ class Alive:
 
     def _follow_chain(self, place: int) -> None:
         while place < len(self.times) and self.times[place] <= self.deadline:
-            self.deadline = max(self.deadline, self.times[place] + self._within_ms)
+            self.deadline = self.times[place] + self._within_ms
             place += 1

@@ -177,7 +177,7 @@ class Amounts:
             insort(self._times, at)
             self._amounts[at] = amount
         self._total += amount
-        if self.at is not None or reaches(self._total, self._leaf.at_least):
+        if reaches(self._total, self._leaf.at_least):
             self._drop_what_came_after_enough()
         return True
 

@@ -103,9 +103,8 @@ class Waiting:
         the events are taken to be complete.
         """
         known_to = inf if watermark is None else watermark
-        met_at = self.met_at if self.met_at is not None and self.met_at <= known_to else None
-        cancelled_at = self.cancelled_at if self.cancelled_at is not None and self.cancelled_at <= known_to else None
-        ending, at = verdict(met_at, cancelled_at, self.deadline)
+        met_at = self.met_at
+        ending, at = verdict(met_at, self.cancelled_at, self.deadline)
         if at > known_to:
             return None
         return conclude(
@@ -113,7 +112,7 @@ class Waiting:
             ending,
             at,
             deadline=self.operation.deadline if self._alive is None else self._alive.deadline_at(at),
-            met_at=met_at,
+            met_at=met_at if met_at is not None and met_at <= known_to else None,
             decided_by=decided_by(self.operation.rule, ending, self._leaf_time),
             progress_of=lambda leaf: self.progress(leaf, at),
         )
