@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from .account import Progress
 from .condition import Leaf, Reached, Seen, Total
 from .event import Event, Source, source_order
-from .exact import exact, pack, reaches, unpack
+from .exact import enough, exact, pack, unpack
 from .reading import measure
 
 
@@ -155,10 +155,11 @@ class Levels(Sources):
 class Amounts:
     """The exact amount of each instant, up to the one at which enough has gathered. add: O(log instants)."""
 
-    __slots__ = ("_amounts", "_leaf", "_opened_at", "_times", "_total", "at")
+    __slots__ = ("_amounts", "_enough", "_leaf", "_opened_at", "_times", "_total", "at")
 
     def __init__(self, leaf: Total, opened_at: int) -> None:
         self._leaf = leaf
+        self._enough = enough(leaf.at_least)
         self._opened_at = opened_at
         self._times: list[int] = []
         self._amounts: dict[int, int] = {}
@@ -177,12 +178,12 @@ class Amounts:
             insort(self._times, at)
             self._amounts[at] = amount
         self._total += amount
-        if reaches(self._total, self._leaf.at_least):
+        if self._total >= self._enough:
             self._drop_what_came_after_enough()
         return True
 
     def _drop_what_came_after_enough(self) -> None:
-        while reaches(rest := self._total - self._amounts[self._times[-1]], self._leaf.at_least):
+        while (rest := self._total - self._amounts[self._times[-1]]) >= self._enough:
             del self._amounts[self._times.pop()]
             self._total = rest
         self.at = self._times[-1]

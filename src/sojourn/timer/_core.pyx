@@ -641,18 +641,24 @@ cdef class Timer:
 
     def __cinit__(self):         # takes no argument, so that subclasses may take any
         list_init(&self.due)
+        self.wheel_size = 2
+        self.queue = queue_new(2, 1, 0)     # for a subclass that forgets to call __init__: closed and empty, but sound
 
     def __init__(self, *, tick_ms=1, wheel_size=20, clock=None, executor=None):
         check_wheel(tick_ms, wheel_size)
-        if self.queue != NULL:
+        if self.clock is not None:
             raise TypeError("a timer is made once")
+        cdef DelayQueue* queue
+        clock = SystemClock() if clock is None else clock
+        queue = queue_new(wheel_size, tick_ms, clock.now_ns() // NS_PER_MS)
+        queue_free(self.queue)
+        self.queue = queue
         self.tick_ms = tick_ms
         self.wheel_size = wheel_size
-        self.clock = SystemClock() if clock is None else clock
+        self.clock = clock
         self.executor = executor
-        self.is_system_clock = type(self.clock) is SystemClock
+        self.is_system_clock = type(clock) is SystemClock
         self.takes_results = self._takes_results
-        self.queue = queue_new(wheel_size, tick_ms, self.clock.now_ns() // NS_PER_MS)
         self._is_open = True
 
     def __dealloc__(self):
