@@ -19,6 +19,7 @@ cdef struct TimerTaskEntry:
     uint32_t index              # its place in its batch; ALONE inside a TimerTask
     uint8_t state
     uint8_t on_wall
+    unsigned short arming       # how often it has joined a timer
 
 
 cdef struct TimerTaskList:
@@ -85,7 +86,7 @@ cdef class Timer:
     cdef bint is_system_clock
     cdef bint takes_results
     cdef public bint _is_open
-    cdef bint is_napping
+    cdef public bint _is_napping
     cdef int64_t _size
     cdef int64_t scheduled
     cdef int64_t cancelled

@@ -414,7 +414,14 @@ cdef class TimerTask:
     def extend(self, delay_ms):
         """Re-arm in place, to run `delay_ms` from now. False if it has run or been cancelled already."""
         cdef int64_t delay = as_delay(delay_ms)
-        return self.timer != NULL and (<Timer>self.timer).extend(self, delay, delay_ms)
+        cdef PyObject* timer = self.timer
+        while timer != NULL:
+            if (<Timer>timer).extend(self, delay, delay_ms):
+                return True
+            if self.timer == timer:
+                return False            # being closed
+            timer = self.timer          # it has moved, or ended
+        return False
 
     @property
     def delay_ms(self):
@@ -594,7 +601,10 @@ cdef bint batch_fill_from_array(TaskBatch batch, object delays_ms) except -1:
     cdef bint is_plain
     if not PyObject_CheckBuffer(delays_ms):
         return False
-    PyObject_GetBuffer(delays_ms, &view, PyBUF_FORMAT | PyBUF_STRIDES)
+    try:
+        PyObject_GetBuffer(delays_ms, &view, PyBUF_FORMAT | PyBUF_STRIDES)
+    except (BufferError, TypeError, ValueError):
+        return False            # dates, say, which no buffer holds
     is_plain = (
         view.ndim == 1 and view.itemsize == 8 and view.shape[0] == batch.length
         and view.format != NULL and view.format[0] in (b"l", b"q") and view.format[1] == 0
@@ -800,7 +810,7 @@ cdef class Timer:
         """How long a driver may sleep; None for ever. From here on `_wake` tells when that gets shorter."""
         cdef int64_t now_ns = self.now_ns()
         cdef int64_t wall_ns = self.wall_ns() if self.wall_queue != NULL else 0
-        self.is_napping = True
+        self._is_napping = True
         if not list_is_empty(&self.due):
             return 0
         nap = queue_nap_ns(self.queue, now_ns)
@@ -819,7 +829,6 @@ cdef class Timer:
         cdef int64_t ran = 0
         cdef bint arrived = False
         while not arrived:
-            self.is_napping = False
             arrived = self.advance(now_ns, wall_ns)
             while not list_is_empty(&self.due):
                 ran += self.fire(self.due.root.next)
@@ -832,6 +841,7 @@ cdef class Timer:
 
     def _run_task(self, TimerTask task):
         """Run one task that has been taken; whatever it raises goes to `_failed`."""
+        cdef unsigned short arming = task.entry.arming
         callback, args = task.callback, task.args       # ours, whatever the task does to itself meanwhile
         try:
             result = callback(*args) if type(task) is TimerTask else task.run()
@@ -840,7 +850,7 @@ cdef class Timer:
         except BaseException as exception:
             self._failed(task, exception)
         finally:
-            if task.timer == NULL:      # not armed again meanwhile
+            if task.timer == NULL and task.entry.arming == arming:      # not armed again meanwhile
                 task.callback = task.args = None
 
     def _take_all(self, state):
@@ -876,6 +886,10 @@ cdef class Timer:
     def _refuse(self):
         raise TimerClosedError("this timer is closed")
 
+    def _refuse_to_extend(self):
+        """A pending task of a timer that is being closed: it is about to be handed back."""
+        return False
+
     # Inside
 
     cdef inline int64_t now_ns(self) except? -1:
@@ -904,12 +918,9 @@ cdef class Timer:
         cdef TimerTaskEntry* entry
         cdef Py_ssize_t i
         cdef int is_first = 0
-        for i in range(batch.length):
-            if i % CHUNK == 0:
-                if i:
-                    let_others_run()
-                if not self._is_open:
-                    self._refuse()
+        if not self._is_open:
+            self._refuse()
+        for i in range(batch.length):       # in one step: all or none
             entry = &batch.entries[i]
             entry.deadline_ms += batch.armed_ms
             is_first |= queue_add(self.queue, entry, now_tick)
@@ -919,7 +930,7 @@ cdef class Timer:
             batch.linked += 1
             self._size += 1
             self.scheduled += 1
-        if is_first and self.is_napping:
+        if is_first and self._is_napping:
             self.wake()
         return 0
 
@@ -937,6 +948,7 @@ cdef class Timer:
             Py_INCREF(task)
         task.timer = <PyObject*>self
         task.entry.state = PENDING
+        task.entry.arming += 1
         self._size += 1
         self.scheduled += 1
         return 0
@@ -951,22 +963,25 @@ cdef class Timer:
             task.timer = NULL
             Py_DECREF(task)
             raise MemoryError("no room for another overflow wheel")
-        if is_first and self.is_napping:
+        if is_first and self._is_napping:
             self.wake()
         return 0
 
     cdef int wake(self) except -1:
-        self.is_napping = False
+        self._is_napping = False
         self._wake()
         return 0
 
     cdef bint extend(self, TimerTask task, int64_t delay, given) except -1:
-        cdef int64_t now_ns = self.wall_ns() if task.entry.on_wall else self.now_ns()
+        cdef bint on_wall = task.entry.on_wall
+        cdef int64_t now_ns = self.wall_ns() if on_wall else self.now_ns()
         self.check_fits(delay, ceil_ms(now_ns), "delay_ms", given)
-        if not self._is_open:
-            self._refuse()
         if task.timer != <PyObject*>self:
-            return False        # the clock was Python code, and something happened meanwhile
+            return False        # it has moved, or ended: the clock was Python code
+        if on_wall != task.entry.on_wall:
+            return self.extend(task, delay, given)
+        if not self._is_open:
+            return self._refuse_to_extend()
         list_remove(&task.entry)
         self.extended += 1
         task.entry.deadline_ms = ceil_ms(now_ns) + delay

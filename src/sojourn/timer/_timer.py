@@ -6,6 +6,8 @@ A timer is moved by whoever calls `_run_due`: the caller's own `advance_clock`, 
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -40,11 +42,31 @@ CHUNK = 4096
 
 NO_LIMIT = 2**62
 
-lock = threading.RLock()
+
+class CollectorPausingLock:
+    """A reentrant lock that keeps the garbage collector from starting while it is held."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._was_enabled: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._was_enabled.append(gc.isenabled())
+        gc.disable()
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._was_enabled.pop():
+            gc.enable()
+        self._lock.release()
+
+
+lock = threading.RLock() if sys.version_info < (3, 12) else CollectorPausingLock()
 """One lock for all timers, so that a task can move from one timer to another. It is held for a few steps at a time.
 
-Reentrant, because a garbage collection inside may run a finaliser that cancels a task; nothing here allocates while a
-list is half changed.
+Reentrant, because a garbage collection inside may run a finaliser that cancels a task. Up to Python 3.11 one starts
+only where something is allocated, and nothing here allocates while a list is half changed; since 3.12 it may start at
+any call. The handler of a signal may interrupt anywhere: let it set a flag, not call a timer of this build.
 """
 
 
@@ -54,7 +76,7 @@ class TimerTask(TimerTaskEntry):
     A task made from a callback lets go of it once it has run or been cancelled. A subclass can be added again.
     """
 
-    __slots__ = ("_args", "_callback", "_deadline_ms", "_delay_ms", "_on_wall", "_state", "_timer")
+    __slots__ = ("_args", "_arming", "_callback", "_deadline_ms", "_delay_ms", "_on_wall", "_state", "_timer")
 
     _state: TaskState
     _timer: Timer | None
@@ -63,13 +85,15 @@ class TimerTask(TimerTaskEntry):
     _delay_ms: int
     _deadline_ms: int | None
     _on_wall: bool
+    _arming: int
+    """How often it has joined a timer."""
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Takes anything, so that subclasses may, and need not call `__init__`."""
         self = super().__new__(cls)
         self._state, self._timer = IDLE, None
         self._callback, self._args = None, ()
-        self._delay_ms, self._deadline_ms, self._on_wall = 0, None, False
+        self._delay_ms, self._deadline_ms, self._on_wall, self._arming = 0, None, False, 0
         return self
 
     def __init__(
@@ -91,14 +115,19 @@ class TimerTask(TimerTaskEntry):
             if self._timer is None:
                 return False
             self._timer._leave(self, CANCELLED)
-        self._let_go()
+            arming = self._arming
+        self._let_go(arming)
         return True
 
     def extend(self, delay_ms: SupportsIndex) -> bool:
         """Re-arm in place, to run `delay_ms` from now. False if it has run or been cancelled already."""
         delay_ms = whole_ms(delay_ms)
-        timer = self._timer
-        return timer is not None and timer._extend(self, delay_ms)
+        while (timer := self._timer) is not None:
+            if timer._extend(self, delay_ms):
+                return True
+            if self._timer is timer:
+                return False  # being closed
+        return False
 
     @property
     def delay_ms(self) -> int:
@@ -129,10 +158,10 @@ class TimerTask(TimerTaskEntry):
         what = getattr(self._callback, "__qualname__", None) or type(self).__qualname__
         return f"<TimerTask {what} {self._state.name.lower()} delay_ms={self.delay_ms} deadline_ms={self._deadline_ms}>"
 
-    def _let_go(self) -> None:
+    def _let_go(self, arming: int) -> None:
         """Drop the callback of a task that is done, for it often leads back to the task's owner."""
         with lock:
-            if self._state is PENDING:
+            if self._state is PENDING or self._arming != arming:
                 return  # armed again meanwhile
             held = self._callback, self._args
             self._callback, self._args = None, ()
@@ -245,8 +274,7 @@ class Timer:
             tasks = [TimerTask(delay_ms, callback, *args, item) for delay_ms, item in zip(delays, items, strict=True)]
         now_ns = self.clock.now_ns()
         self._check_fits(max(delays, default=0), ms_at_or_after(now_ns), "max(delays_ms)")
-        for start in range(0, len(tasks), CHUNK):
-            self._add_all(tasks[start : start + CHUNK], delays[start : start + CHUNK], now_ns)
+        self._add_all(tasks, delays, now_ns)
         return TaskBatch(tasks)
 
     @property
@@ -313,7 +341,6 @@ class Timer:
         arrived = False
         while not arrived:
             with lock:
-                self._is_napping = False
                 arrived = self._advance(now_ns, wall_ns)
             while (task := self._take()) is not None:
                 ran += 1
@@ -327,6 +354,7 @@ class Timer:
 
     def _run_task(self, task: TimerTask) -> None:
         """Run one task that has been taken; whatever it raises goes to `_failed`."""
+        arming = task._arming
         try:
             result = task.run()
             if result is not None and self._takes_results:
@@ -334,13 +362,13 @@ class Timer:
         except BaseException as exception:
             self._failed(task, exception)
         finally:
-            task._let_go()
+            task._let_go(arming)
 
     def _take_all(self, state: TaskState) -> list[TimerTask]:
         """Close the door, and hand out whatever is pending, soonest first and from now on in `state`."""
         with lock:
             self._is_open = False
-            tasks = list(self.pending())
+            tasks = [task for task in self.pending() if task._timer is self]
             for task in tasks:
                 self._leave(task, state)
         return tasks
@@ -365,6 +393,10 @@ class Timer:
     def _refuse(self) -> NoReturn:
         raise TimerClosedError("this timer is closed")
 
+    def _refuse_to_extend(self) -> bool:
+        """A pending task of a timer that is being closed: it is about to be handed back."""
+        return False
+
     # Inside
 
     def _add(self, task: TimerTask, delay_ms: int) -> None:
@@ -388,12 +420,13 @@ class Timer:
 
     def _extend(self, task: TimerTask, delay_ms: int) -> bool:
         now_ns, wall_ns = self.clock.now_ns(), self.clock.wall_ns()
-        now_ms = ms_at_or_after(wall_ns if task._on_wall else now_ns)
-        self._check_fits(delay_ms, now_ms)
         with lock:
             if task._timer is not self:
-                return False
-            self._check_open()
+                return False  # it has moved, or ended
+            if not self._is_open:
+                return self._refuse_to_extend()
+            now_ms = ms_at_or_after(wall_ns if task._on_wall else now_ns)
+            self._check_fits(delay_ms, now_ms)
             task._deadline_ms = now_ms + delay_ms
             wake = self._arm(task, self._wall_tick_of(wall_ns) if task._on_wall else self._tick_of(now_ns))
         if wake:
@@ -424,6 +457,7 @@ class Timer:
             self._extended += 1
         else:
             task._timer, task._state = self, PENDING
+            task._arming += 1
             self._scheduled += 1
             self._size += 1
         assert task._deadline_ms is not None

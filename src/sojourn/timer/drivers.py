@@ -19,6 +19,9 @@ LOOP_SLICE = 1_000
 class Driver(Protocol):
     """Calls the timer back when something is due."""
 
+    def start(self) -> None:
+        """Begin; the timer knows its driver already."""
+
     def wake(self) -> None:
         """Something is due sooner than the timer last said. Called from any thread."""
 
@@ -36,6 +39,8 @@ class ReaperThread:
         self._timer = timer
         # A daemon, so that a timer which nobody closed does not keep the interpreter from ending.
         self._thread = threading.Thread(target=self._reap, name=f"sojourn-reaper-{timer.name}", daemon=True)
+
+    def start(self) -> None:
         self._thread.start()
 
     def wake(self) -> None:
@@ -52,6 +57,7 @@ class ReaperThread:
         timer = self._timer
         try:
             while timer._sleep():
+                timer._is_napping = False  # until it naps again, nobody needs to wake it
                 timer._run_due()
         except BaseException as cause:
             timer._die(cause)
@@ -68,14 +74,16 @@ class LoopDriver:
         self._thread_id = threading.get_ident()
         self._handle: asyncio.Handle | None = None
         self._is_running = False
+
+    def start(self) -> None:
         self._rearm()
 
     def wake(self) -> None:
-        if threading.get_ident() == self._thread_id:
-            self._rearm()
-            return
         try:
-            self._loop.call_soon_threadsafe(self._rearm)
+            if threading.get_ident() == self._thread_id:
+                self._rearm()
+            else:
+                self._loop.call_soon_threadsafe(self._rearm)
         except RuntimeError as cause:  # the loop is closed
             self._timer._die(cause)
             self._timer._refuse()
@@ -109,10 +117,13 @@ class LoopDriver:
 class ClockDriver:
     """A `ManualClock`: it calls `advance_clock` itself whenever it is moved."""
 
-    def __init__(self, timer: Driven, clock: ManualClock) -> None:
+    def __init__(self, timer: Driven) -> None:
+        assert isinstance(timer.clock, ManualClock)
         self._timer = timer
-        self._clock = clock
-        clock.attach(timer)
+        self._clock = timer.clock
+
+    def start(self) -> None:
+        self._clock.attach(self._timer)
 
     def wake(self) -> None:
         """The clock asks before every step it takes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock
 from collections.abc import Callable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -26,6 +27,10 @@ WALL_CHECK_NS = 10**9
 """While a task waits for the wall clock, look at that clock so often: nobody tells a sleeper that it was set."""
 
 LONGEST_SLEEP_NS = 24 * 3_600 * 10**9
+
+
+starting = allocate_lock()
+"""A timer is started once, however many start it."""
 
 
 def log_error(task: TimerTask, exception: BaseException) -> None:
@@ -63,11 +68,13 @@ class Driven(Wheels):
 
     def start(self) -> Self:
         """Give the timer its driver (on a `ManualClock`, the clock). Starting twice is starting once."""
-        if not self._is_open:
-            self._refuse()
-        if self._driver is None:
-            clock = self.clock
-            self._driver = ClockDriver(self, clock) if isinstance(clock, ManualClock) else type(self)._driver_type(self)
+        with starting:
+            if not self._is_open:
+                self._refuse()
+            if self._driver is None:
+                is_manual = isinstance(self.clock, ManualClock)
+                self._driver = ClockDriver(self) if is_manual else type(self)._driver_type(self)
+                self._driver.start()
         return self
 
     def advance_clock(self, timeout_ms: int = 0) -> int:
@@ -75,14 +82,10 @@ class Driven(Wheels):
         until_ns = self.clock.now_ns() + whole_ms(timeout_ms, "timeout_ms") * NS_PER_MS
         if not self._is_open:
             self._refuse()
-        has_slept = False
         while not (ran := self._run_due()):
             left_ns = until_ns - self.clock.now_ns()
-            if left_ns <= 0 or not self._sleep(left_ns):
+            if left_ns <= 0 or not self._sleep_beside_others(left_ns):
                 break
-            has_slept = True
-        if has_slept:
-            self._alarm.set()  # whatever woke us may concern a reaper that sleeps beside us
         return ran
 
     def close(self, *, run_pending: bool = False) -> list[TimerTask]:
@@ -106,6 +109,14 @@ class Driven(Wheels):
         if self._is_open and nap_ns != 0:
             self.clock.wait(self._alarm, longest_ns if nap_ns is None else min(nap_ns, longest_ns))
         return self._is_open
+
+    def _sleep_beside_others(self, longest_ns: int) -> bool:
+        """The same for one who may take away the alarm that was meant for the reaper."""
+        try:
+            return self._sleep(longest_ns)
+        finally:
+            if self._driver is not None:
+                self._alarm.set()
 
     def _driver_nap_ns(self) -> int | None:
         nap_ns = self.nap_ns()
@@ -139,6 +150,11 @@ class Driven(Wheels):
             log_error(task, broken)
         if not isinstance(exception, Exception) and not (self._driver and self._driver.is_current()):
             raise exception  # Ctrl-C and sys.exit() belong to whoever moves the timer by hand
+
+    def _refuse_to_extend(self) -> bool:
+        if self._death is not None:
+            self._refuse()
+        return False
 
     def _refuse(self) -> NoReturn:
         if self._death is not None:
