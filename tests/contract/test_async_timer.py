@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sojourn import TimerClosedError
+from sojourn import ReaperDiedError, TimerClosedError
 from sojourn.testing import ManualClock
 from support import Build
 
@@ -199,3 +199,27 @@ def test_a_callback_may_close_its_own_timer(build: Build) -> None:
 def test_an_async_timer_needs_a_running_loop(build: Build) -> None:
     with pytest.raises(RuntimeError, match="no running event loop"):
         build.AsyncTimer("no loop").start()
+
+
+@pytest.mark.parametrize("where", ["the same thread", "another thread"])
+def test_a_timer_whose_loop_has_ended_says_so_at_the_next_call(
+    build: Build, where: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    made: list[Any] = []
+
+    async def main() -> None:
+        timer = build.AsyncTimer("orphan").start()
+        made.extend([timer, timer.schedule(10**9, str)])
+
+    if where == "the same thread":
+        on_loop(main)
+    else:
+        thread = threading.Thread(target=on_loop, args=(main,))
+        thread.start()
+        thread.join()
+    timer, task = made
+    for _ in range(2):
+        with pytest.raises(ReaperDiedError, match="'orphan' died of RuntimeError"):
+            timer.schedule(0, str)
+    assert "the driver of" in caplog.text
+    assert task in timer.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -112,6 +113,44 @@ def test_tasks_of_a_dropped_timer_can_neither_be_cancelled_nor_extended(wheel_bu
     gc.collect()
     assert [task.cancel() for task in tasks] == [is_held] * 3
     assert batch.cancel() == is_held
+
+
+ENDS: dict[str, Callable[[Scene, Any], object]] = {
+    "ran": lambda scene, tasks: scene.clock.advance(5),
+    "was cancelled": lambda scene, tasks: [task.cancel() for task in tasks],
+    "was extended and ran": lambda scene, tasks: ([task.extend(50) for task in tasks], scene.clock.advance(50)),
+    "was moved and ran": lambda scene, tasks: (
+        [scene.build.SystemTimer("other", clock=scene.clock).start().add(task) for task in tasks],
+        scene.clock.advance(5),
+    ),
+    "was handed back": lambda scene, tasks: scene.timer.close(),
+    "was run by close": lambda scene, tasks: scene.timer.close(run_pending=True),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_task_that_is_done_is_held_by_nobody_but_its_owner(build: Build, end: str) -> None:
+    scene = Scene(build)
+    tasks = [scene.timer.schedule(5, str), scene.timer.schedule_at(0.005, str), build.TimerTask(5, str)]
+    scene.timer.add(tasks[2])
+    ENDS[end](scene, tasks)
+    never_added = [build.TimerTask(5, str)]
+    assert [sys.getrefcount(tasks[i]) for i in range(3)] == [sys.getrefcount(never_added[0])] * 3
+
+
+@pytest.mark.parametrize("looked_at", [[], [1], [0, 1, 2]], ids=["unseen", "one looked at", "all looked at"])
+@pytest.mark.parametrize("end", ENDS)
+def test_a_batch_that_is_done_is_held_by_nobody_but_its_owner(build: Build, end: str, looked_at: list[int]) -> None:
+    scene, owner = Scene(build), Owner()
+    batch = scene.timer.schedule_many([5, 5, 5], str, each=[owner] * 3)
+    ENDS[end](scene, [batch[i] for i in looked_at])
+    scene.clock.advance(100)
+    another = build.SystemTimer("another", clock=scene.clock).schedule_many([], str)
+    assert sys.getrefcount(batch) == sys.getrefcount(another)
+    is_gone = weakref.ref(owner)
+    del owner, batch, scene
+    gc.collect()
+    assert is_gone() is None
 
 
 def test_after_cancelling_all_nothing_is_held(scene: Scene) -> None:

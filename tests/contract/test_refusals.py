@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,12 @@ from scene import Scene
 from sojourn import ConfigError, DelayError, SojournError
 from sojourn.testing import ManualClock
 from support import Build
+
+
+class Nowhere(tzinfo):
+    def utcoffset(self, when: datetime | None) -> None:
+        return None
+
 
 Use = Callable[[Any, Any], object]  # timer, a pending task
 
@@ -38,6 +44,7 @@ TAKING_A_DELAY: dict[str, tuple[Callable[[Any, Any, Any], object], str]] = {
 
 WALL_TIMES: dict[str, tuple[Any, str]] = {
     "naive": (datetime(2026, 1, 1), r"when=datetime.datetime\(2026, 1, 1, 0, 0\) has no time zone; add one"),
+    "a zone without an offset": (datetime(2026, 1, 1, tzinfo=Nowhere()), "has no time zone; add one"),
     "text": ("tomorrow", "when='tomorrow' is neither"),
     "nothing": (None, "when=None is neither"),
     "not a number": (math.nan, "when=nan is neither"),

@@ -62,6 +62,18 @@ def test_one_late_advance_by_hand_still_runs_all_in_order(shaped: Scene) -> None
     assert due_ticks == sorted(due_ticks)
 
 
+def test_a_task_armed_while_others_are_overdue_neither_overtakes_nor_loses_them(shaped: Scene) -> None:
+    shaped.clock.detach(shaped.timer)
+    for delay_ms in (7, 70, 700):
+        shaped.schedule(delay_ms, delay_ms)
+    for at_ms in (350, 1_400):
+        shaped.clock.advance(at_ms - shaped.clock.now_ms)
+        shaped.schedule(0, f"armed at {at_ms}")
+        shaped.schedule(700, f"after {at_ms}")
+    assert shaped.advance_by_hand() == 6
+    assert shaped.names == [7, 70, "armed at 350", 700, "after 350", "armed at 1400"]
+
+
 def test_more_buckets_than_one_round_takes_still_run_in_order(by_hand: Scene) -> None:
     by_hand.schedule_many(range(10_000, 0, -1))
     by_hand.clock.advance(10_000)

@@ -71,6 +71,16 @@ def test_setting_the_wall_clock_back_puts_the_task_off(noon: Scene) -> None:
     assert noon.ran == [("task", 3_600_000 + 7_200_000)]
 
 
+def test_a_step_back_of_one_tick_is_a_step_back(shaped: Scene) -> None:
+    tick_ms = shaped.timer.tick_ms
+    shaped.schedule_at(10).cancel()
+    shaped.advance(100 * tick_ms)
+    shaped.advance_by_hand()
+    shaped.step_wall(-tick_ms)
+    shaped.schedule_at(98 * tick_ms / 1000)
+    assert shaped.advance(0) == 1
+
+
 def test_waking_from_suspend_runs_what_fell_due_meanwhile(noon: Scene) -> None:
     noon.schedule_at(NOON + timedelta(minutes=10), "on the wall clock")
     noon.schedule(600_000, "on the monotonic clock")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from scene import Scene
-from sojourn import TaskState
+from sojourn import DelayError, TaskState
 from support import Build
 
 DELAYS_MS = [30, 5, 5, 0, 1_000]
@@ -120,6 +120,13 @@ def test_one_bad_delay_refuses_them_all_and_is_named(scene: Scene, kind: str) ->
         scene.timer.schedule_many(AS_ITERABLE[kind]([1, 2, -7, 3]), scene.note)
     scene.check()
     assert (scene.timer.size, scene.timer.stats().scheduled) == (0, 0)
+
+
+@pytest.mark.parametrize("kind", ["f8", "m8[ms]", "M8[ms]", "U1", "?"])
+def test_an_array_of_anything_but_whole_numbers_is_refused_with_its_first_item(scene: Scene, kind: str) -> None:
+    with pytest.raises(DelayError, match=r"delays_ms\[0\]=.* is not a whole number of milliseconds"):
+        scene.timer.schedule_many(np.array([1, 2]).astype(kind), scene.note)
+    assert scene.timer.size == 0
 
 
 def test_a_sequence_with_fewer_items_than_it_says_is_refused_or_taken_as_it_is(build: Build) -> None:

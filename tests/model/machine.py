@@ -186,7 +186,7 @@ class TimerMachine(RuleBasedStateMachine):
     def advance(self, quarters: int) -> None:
         self.on_each(lambda side: side.clock.advance(quarters / 4))
 
-    @rule(ms=st.one_of(st.integers(-20, 20), st.integers(-2_000, 2_000)))
+    @rule(ms=st.one_of(st.integers(-3, 3), st.integers(-20, 20), st.integers(-2_000, 2_000)))
     def step_wall(self, ms: int) -> None:
         self.on_each(lambda side: side.clock.step_wall(ms))
 

@@ -34,6 +34,7 @@ DAY_MS = 86_400_000
         ("0.1 s", 100),
         ("1.0001 s", 1_001),
         ("0.4 ms 0.4 ms", 1),
+        ("1h 1.25 s 0.5 s", 3_601_750),
     ],
 )
 def test_a_text_is_read_as_the_sum_of_its_parts_rounded_up_once(text: str, ms: int) -> None:

@@ -6,11 +6,11 @@ from fractions import Fraction
 from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sojourn.rules import Event, met_at, total
-from sojourn.rules.exact import amount_text, exact, pack, reaches, unpack
+from sojourn.rules.exact import amount_text, enough, exact, pack, reaches, unpack
 
 floats = st.floats(min_value=0, allow_infinity=False)
 numbers = st.one_of(floats, st.integers(0, 2**70), st.floats(0, 1))
@@ -34,6 +34,22 @@ def test_one_value_more_never_makes_a_sum_too_small(values: list[float], more: f
 @given(st.lists(st.integers(0, 2**70), max_size=6), st.integers(1, 2**72))
 def test_whole_numbers_are_never_rounded(values: list[int], at_least: int) -> None:
     assert adds_up(values, at_least) == (sum(values) >= at_least)
+
+
+def test_beyond_what_a_float_can_tell_apart_whole_numbers_are_still_counted_one_by_one() -> None:
+    assert adds_up([2**55, 7], 2**55 + 7)
+    assert not adds_up([2**55, 6], 2**55 + 7)  # as a float it would be 2**55 + 8
+
+
+@given(numbers.filter(bool))
+@example(5e-324)
+@example(1e-323)
+@example(1)
+@example(2.0**53)
+@example(2.0**-1022)
+def test_enough_is_the_least_total_that_reaches(at_least: float) -> None:
+    assert reaches(enough(at_least), at_least)
+    assert not reaches(enough(at_least) - 1, at_least)
 
 
 def test_tenths_add_up_as_people_expect_in_every_order() -> None:

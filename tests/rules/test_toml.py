@@ -192,7 +192,7 @@ def test_an_error_names_the_line_the_value_and_what_is_allowed(text: str, messag
 def test_an_error_inside_a_condition_of_many_lines_names_its_own_line() -> None:
     until = '{ all_of = [\n  "paid",\n  { seen = "ack", times = 0 },\n  { reached = "x", at_least = 1, by = 2 },\n] }'
     with pytest.raises(RuleError, match=r"^line 7: until: seen\('ack'\): times=0 must be"):
-        Rule.from_toml(rule_with(until=until, cancels='"stop"'))
+        Rule.from_toml(rule_with(until=until, cancels='"stop"  # times = 3'))
 
 
 def test_where_two_lines_could_be_meant_the_error_names_the_start_of_the_condition() -> None:

@@ -164,6 +164,18 @@ def test_a_watermark_lets_a_long_life_be_forgotten() -> None:
     assert waiting.deadline == 1001
 
 
+def test_what_is_gathered_apart_joins_a_life_that_was_partly_forgotten() -> None:
+    opening = Event("k", "join", 0)
+    rule = Rule("r", "join", within=5, keeps_alive="beat")
+    long_alive = waiting_for(rule, opening, [Event("k", "beat", at) for at in (4, 8, 12)])
+    long_alive.forget(12)
+    fresh = waiting_for(rule, opening, [Event("k", "beat", 14)])
+    fresh.merge(restored(long_alive))
+    long_alive.merge(waiting_for(rule, opening, [Event("k", "beat", 14)]))
+    assert fresh.deadline == long_alive.deadline == 19
+    assert fresh.to_state() == long_alive.to_state()
+
+
 def test_an_operation_forgets_nothing_once_it_is_decided() -> None:
     rule = Rule("r", "join", within=5, cancels="leave", keeps_alive="beat")
     waiting = Waiting.open(rule, Event("k", "join", 0))

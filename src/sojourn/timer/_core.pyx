@@ -418,8 +418,8 @@ cdef class TimerTask:
         while timer != NULL:
             if (<Timer>timer).extend(self, delay, delay_ms):
                 return True
-            if self.timer == timer:
-                return False            # being closed
+            if not (<Timer>timer)._is_open:
+                return False            # about to be handed back
             timer = self.timer          # it has moved, or ended
         return False
 

@@ -122,12 +122,15 @@ class TimerTask(TimerTaskEntry):
     def extend(self, delay_ms: SupportsIndex) -> bool:
         """Re-arm in place, to run `delay_ms` from now. False if it has run or been cancelled already."""
         delay_ms = whole_ms(delay_ms)
-        while (timer := self._timer) is not None:
+        while True:
+            with lock:
+                timer = self._timer
+            if timer is None:
+                return False
             if timer._extend(self, delay_ms):
                 return True
-            if self._timer is timer:
-                return False  # being closed
-        return False
+            if not timer._is_open:
+                return False  # about to be handed back
 
     @property
     def delay_ms(self) -> int:

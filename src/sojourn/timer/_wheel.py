@@ -67,6 +67,8 @@ class TimerTaskList:
 
     def take_all(self, bucket: TimerTaskList) -> None:
         """Move everything in `bucket` to the end of this list, in order, however much it is."""
+        if not bucket:
+            return
         first, last = bucket._next, bucket._prev
         first._prev, last._next = self._prev, self
         self._prev._next, self._prev = first, last

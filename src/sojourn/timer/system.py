@@ -82,11 +82,19 @@ class Driven(Wheels):
         until_ns = self.clock.now_ns() + whole_ms(timeout_ms, "timeout_ms") * NS_PER_MS
         if not self._is_open:
             self._refuse()
-        while not (ran := self._run_due()):
-            left_ns = until_ns - self.clock.now_ns()
-            if left_ns <= 0 or not self._sleep_beside_others(left_ns):
-                break
-        return ran
+        has_slept = False
+        try:
+            while not (ran := self._run_due()):
+                left_ns = until_ns - self.clock.now_ns()
+                if left_ns <= 0:
+                    break
+                has_slept = True
+                if not self._sleep(left_ns):
+                    break
+            return ran
+        finally:
+            if has_slept:
+                self._alarm.set()  # we may have taken the one that was meant for the reaper
 
     def close(self, *, run_pending: bool = False) -> list[TimerTask]:
         """Stop, and return the tasks left undone, soonest first; or run them here and now. Twice is once.
@@ -109,14 +117,6 @@ class Driven(Wheels):
         if self._is_open and nap_ns != 0:
             self.clock.wait(self._alarm, longest_ns if nap_ns is None else min(nap_ns, longest_ns))
         return self._is_open
-
-    def _sleep_beside_others(self, longest_ns: int) -> bool:
-        """The same for one who may take away the alarm that was meant for the reaper."""
-        try:
-            return self._sleep(longest_ns)
-        finally:
-            if self._driver is not None:
-                self._alarm.set()
 
     def _driver_nap_ns(self) -> int | None:
         nap_ns = self.nap_ns()

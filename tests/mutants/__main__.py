@@ -1,0 +1,161 @@
+"""`python -m tests.mutants`: plant each bug in a copy of the tree and run the tests that should notice."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from queue import Queue
+
+from .mutant import Mutant
+
+ROOT = Path(__file__).parents[2]
+TABLES = {
+    "timer": ["tests/contract", "tests/model", "tests/property", "tests/concurrency"],
+    "purgatory": ["tests/purgatory"],
+    "hub": ["tests/hub"],
+}
+"""Which tests must notice the bugs of which table."""
+MINUTES = 10
+"""A suite that hangs has noticed."""
+
+
+def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {
+        "PYTHONPATH": str(tree / "src"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HYPOTHESIS_PROFILE": "quick",
+    }
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=tree,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=MINUTES * 60,
+    )
+
+
+def copy_tree(place: Path) -> Path:
+    """A copy of what is needed, compiled parts included."""
+    skipped = shutil.ignore_patterns("__pycache__", "mutants")
+    for folder in ("src", "tests"):
+        shutil.copytree(ROOT / folder, place / folder, ignore=skipped)
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / name, place / name)
+    found = run(place, "-c", "import sojourn; print(sojourn.__file__)").stdout.strip()
+    if not Path(found).is_relative_to(place):
+        raise SystemExit(f"the copy in {place} is not what is tested: {found} is")
+    return place
+
+
+@contextmanager
+def planted(mutant: Mutant | None, tree: Path) -> Iterator[None]:
+    """The tree with one edit, and without it again."""
+    if mutant is None:
+        yield
+        return
+    file = tree / mutant.file
+    text = file.read_text()
+    if text.count(mutant.old) != 1:
+        raise SystemExit(f"{mutant.name}: {mutant.file} has {mutant.old!r} {text.count(mutant.old)} times, not once")
+    try:
+        file.write_text(text.replace(mutant.old, mutant.new))
+        if mutant.is_compiled:
+            compile_tree(tree)
+        yield
+    finally:
+        file.write_text(text)
+        if mutant.is_compiled:
+            compile_tree(tree)
+
+
+def compile_tree(tree: Path) -> None:
+    built = run(tree, "setup.py", "-q", "build_ext", "--inplace", "--force")
+    if built.returncode:
+        raise SystemExit(f"that does not compile:\n{built.stdout}")
+
+
+def is_noticed(mutant: Mutant | None, tests: list[str], tree: Path) -> bool:
+    only = [] if mutant is None else ["-k", "not pure and not heap" if mutant.is_compiled else "not compiled"]
+    with planted(mutant, tree):
+        try:
+            ended = run(tree, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *only, *tests)
+        except subprocess.TimeoutExpired:
+            return True
+    if ended.returncode not in (0, 1, 2):
+        print(ended.stdout[-2000:])
+    return ended.returncode != 0
+
+
+class Report:
+    """Progress lines, one a bug."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done, self._lock = total, 0, threading.Lock()
+        self.survivors: list[str] = []
+
+    def add(self, name: str, noticed: bool, seconds: float) -> None:
+        with self._lock:
+            self._done += 1
+            if not noticed:
+                self.survivors.append(name)
+            print(
+                f"{self._done:3}/{self._total}  {'killed  ' if noticed else 'SURVIVED'} {seconds:5.0f} s  {name}",
+                flush=True,
+            )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("--table", action="append", choices=TABLES, help="default: all that there are")
+    parser.add_argument("--only", default="", help="bugs whose name contains this")
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    chosen = {name: tests for name, tests in TABLES.items() if not options.table or name in options.table}
+    jobs = [
+        (mutant, tests)
+        for table, tests in chosen.items()
+        for mutant in import_module(f".{table}", __package__).MUTANTS
+        if options.only in mutant.name
+    ]
+    with tempfile.TemporaryDirectory() as scratch:
+        trees: Queue[Path] = Queue()
+        for i in range(options.workers):
+            trees.put(copy_tree(Path(scratch) / str(i)))
+        baseline = trees.get()
+        for tests in chosen.values():
+            if is_noticed(None, tests, baseline):
+                raise SystemExit(f"{' '.join(tests)} fails with no bug planted")
+        trees.put(baseline)
+        report = Report(len(jobs))
+        with ThreadPoolExecutor(options.workers) as pool:
+            list(pool.map(lambda job: plant(trees, report, *job), jobs))
+    print(
+        f"{len(jobs) - len(report.survivors)} killed, {len(report.survivors)} survived", *report.survivors, sep="\n  "
+    )
+    return bool(report.survivors)
+
+
+def plant(trees: Queue[Path], report: Report, mutant: Mutant, tests: list[str]) -> None:
+    tree, started = trees.get(), time.monotonic()
+    try:
+        report.add(mutant.name, is_noticed(mutant, tests, tree), time.monotonic() - started)
+    finally:
+        trees.put(tree)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

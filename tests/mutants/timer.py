@@ -1,0 +1,61 @@
+"""Bugs for the timer: the pure wheel and timer, what both builds share, and the compiled core."""
+
+from __future__ import annotations
+
+from .mutant import Mutant
+
+WHEEL = "src/sojourn/timer/_wheel.py"
+TIMER = "src/sojourn/timer/_timer.py"
+CLOCK = "src/sojourn/clock.py"
+SYSTEM = "src/sojourn/timer/system.py"
+DRIVERS = "src/sojourn/timer/drivers.py"
+CORE = "src/sojourn/timer/_core.pyx"
+
+MUTANTS = [
+    Mutant("off by one at a bucket's edge", WHEEL, "if entry._due > self.last:", "if entry._due > self.last + 1:"),
+    Mutant("interval one bucket short", WHEEL, "+ self.size) * self.tick - 1", "+ self.size - 1) * self.tick - 1"),
+    Mutant("overflow wheel with the wrong tick", WHEEL, "TimingWheel(self.tick * self.size,", "TimingWheel(self.tick * self.size * 2,"),
+    Mutant("sinking tasks go last", WHEEL, "        if sinking:\n", "        if not sinking:\n"),
+    Mutant("coarsest wheel sinks first", WHEEL, "candidate[0] < first[0] or", "candidate[0] <= first[0] or"),
+    Mutant("lowest wheel before the ones that must sink", WHEEL, "candidate[0] == first[0] and", "False and"),
+    Mutant("occupancy bit not set", WHEEL, "self.occupied |= 1 << bucket.index", "self.occupied |= 0"),
+    Mutant("occupancy bit not cleared", WHEEL, "self.wheel.occupied &= ~(1 << self.index)", "pass"),
+    Mutant("emptied bucket not noticed by cancel", WHEEL, "if before is after:", "if False:"),
+    Mutant("overflow wheels are not turned", WHEEL, "                self.overflow.turn_to(now)", "                pass"),
+    Mutant("bits behind the position forgotten", WHEEL, "else lowest_bit(self.occupied) + self.size - at", "else 0"),
+    Mutant("lost reinsertion", WHEEL, "            self.wheel.add(entry, sinking=True)\n", ""),
+    Mutant("earliest not lowered: a lost wake-up", WHEEL, "        self.earliest = expires\n        return True", "        return True"),
+    Mutant("idle time makes levels", WHEEL, "        self._move_to(min(now, self.earliest - 1))\n        expires", "        expires"),
+    Mutant("passes over a bucket when catching up", WHEEL, "min(now, self.earliest - 1)", "now"),
+    Mutant("never looks again after a cancellation", WHEEL, "now != self.looked_at:", "False:"),
+    Mutant("limit of a drain ignored", WHEEL, "            if limit <= 0:", "            if limit <= -(10**9):"),
+    Mutant("an unfinished drain says it is done", WHEEL, "                return False\n            expires, bucket", "                return True\n            expires, bucket"),
+    Mutant("wall clock set back, wheel not", WHEEL, "        self.now, self.earliest = now, NEVER\n", "        self.earliest = NEVER\n"),
+    Mutant("milliseconds rounded down", CLOCK, "return -(-ns // NS_PER_MS)", "return ns // NS_PER_MS"),
+    Mutant("ticks rounded down", CLOCK, "return -(-ms // tick_ms)", "return ms // tick_ms"),
+    Mutant("manual clock jumps over what is due", CLOCK, "self._now_ns + nap <= target:", "self._now_ns + nap < target:"),
+    Mutant("cancel wins twice", TIMER, "            if self._timer is None:\n                return False\n", "            if self._timer is None:\n                return self._state is CANCELLED\n"),
+    Mutant("size not decremented", TIMER, "        self._size -= 1\n", ""),
+    Mutant("extend does not move", TIMER, "            TimerTaskList.remove(task)\n            self._extended += 1\n", "            self._extended += 1\n            return False\n"),
+    Mutant("a moved task stays in its old timer", TIMER, "                    task._timer._leave(task, CANCELLED)\n", "                    pass\n"),
+    Mutant("adding after close is accepted", TIMER, "            self._check_open()\n            for task, delay_ms in zip", "            for task, delay_ms in zip"),
+    Mutant("close forgets due tasks", TIMER, "        yield from self._due\n        for queue", "        for queue"),
+    Mutant("a driver that naps is not woken", TIMER, "wake = is_first and self._is_napping", "wake = False"),
+    Mutant("due tasks do not shorten a nap", TIMER, "            if self._due:\n                return 0\n", ""),
+    Mutant("a finished task keeps its callback", TIMER, "            self._callback, self._args = None, ()\n        del held", "        del held"),
+    Mutant("an exception in a task disappears", TIMER, "            self._failed(task, exception)\n        finally", "            pass\n        finally"),
+    Mutant("64-bit edge unguarded", TIMER, "        if delay_ms > longest_ms:", "        if False:"),
+    Mutant("closed before the sleep is not noticed", SYSTEM, "        if self._is_open and nap_ns != 0:", "        if nap_ns != 0:"),
+    Mutant("closing does not ring", SYSTEM, "        self._alarm.set()\n        if self._driver is not None:\n            self._driver.stop()", "        if self._driver is not None:\n            self._driver.stop()"),
+    Mutant("an exit in a task kills the reaper", SYSTEM, "not (self._driver and self._driver.is_current())", "True"),
+    Mutant("a reaper dies in silence", DRIVERS, "            timer._die(cause)\n\n\nclass LoopDriver", "            pass\n\n\nclass LoopDriver"),
+    Mutant("core: rounding down", CORE, "due = (due + queue.tick_ms - 1) / queue.tick_ms", "due = due / queue.tick_ms"),
+    Mutant("core: off by one at a bucket's edge", CORE, "    while due > wheel.last:", "    while due > wheel.last + 1:"),
+    Mutant("core: sinking tasks go last", CORE, "    if sinking:  ", "    if not sinking:  "),
+    Mutant("core: occupancy bit not cleared", CORE, "    if before == after:  ", "    if False:  "),
+    Mutant("core: the first word's lower bits forgotten", CORE, "for seen in range(words + 1):", "for seen in range(words):"),
+    Mutant("core: size not decremented", CORE, "        self._size -= 1\n", ""),
+    Mutant("core: the wheel's reference kept on cancel", CORE, "        Py_DECREF(self)         # the wheel's reference; the caller has its own\n        return True", "        return True"),
+    Mutant("core: a promoted task is not linked", CORE, "            entry.prev.next = entry.next.prev = &task.entry\n", ""),
+    Mutant("core: bulk cancel counts what had run", CORE, "            if entry.state == PENDING:\n                (<Timer>self.timer)", "            if entry.state == EXPIRED:\n                prevented += 1\n            if entry.state == PENDING:\n                (<Timer>self.timer)"),
+]  # fmt: skip
