@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -54,6 +55,9 @@ class Side:
 
     def note(self, name: Any) -> None:
         self.log.append((name, self.clock.now_ns(), self.clock.wall_ns()))
+
+    def runs(self, name: Any) -> int:
+        return sum(isinstance(entry, tuple) and entry[0] == name for entry in self.log)
 
     def failed(self, task: Any, exception: BaseException) -> None:
         self.log.append(exception)
@@ -140,11 +144,31 @@ class TimerMachine(RuleBasedStateMachine):
 
         def callback(side: Side) -> None:
             side.note(name)
-            if [entry[0] for entry in side.log if isinstance(entry, tuple)].count(name) < times:
+            if side.runs(name) < times:
                 side.log.append(side.add(which, side.task(handle)))
 
         handle = [([side.timers[which].schedule(delay_ms, callback, side)], 0) for side in self.sides]
         return handle
+
+    @rule(
+        targets=(tasks, batches),
+        which=which,
+        delays=st.lists(delays_ms, min_size=1, max_size=4),
+        times=st.integers(1, 3),
+    )
+    def schedule_many_that_add_themselves_again(self, which: int, delays: list[int], times: int) -> Any:
+        names = [next(self.names) for _ in delays]
+
+        def callback(side: Side, index: int) -> None:
+            side.note(names[index])
+            if side.runs(names[index]) < times:
+                side.log.append(side.add(which, made[side.place][index]))
+
+        made = [
+            side.timers[which].schedule_many(delays, partial(callback, side), each=range(len(delays)))
+            for side in self.sides
+        ]
+        return multiple(*([(batch, index) for batch in made] for index in range(len(delays))))
 
     @rule(target=tasks, which=which, ahead_ms=delays_ms)
     def schedule_at(self, which: int, ahead_ms: int) -> Handle:

@@ -7,12 +7,13 @@ A wait for a single signal, the commonest, needs no inbox: the signal ends it on
 cimport cython
 from libc.stdint cimport int64_t
 
-from sojourn.purgatory._core cimport CANCELLED, COMPLETED, DelayedOperation, Watchers
+from sojourn.purgatory._core cimport CANCELLED, COMPLETED, EXPIRED, DelayedOperation, Watchers
 
 from threading import RLock
 
 from ..errors import ConfigError, HubFullError
 from ..purgatory._keys import distinct
+from ..timer._state import whole_ms
 from ..rules import Event
 from ._ending import add_callback, await_outcome, explanation, future_of, outcome_of, wait_for
 
@@ -107,7 +108,7 @@ cdef class Wait(DelayedOperation):
         if self.has_told:
             return 0
         if self.ended_at == NOT_YET:
-            at = (<Signals>self._hub).now() if self.ended == CANCELLED else self.deadline
+            at = self.deadline if self.ended == EXPIRED else (<Signals>self._hub).now()
             self.ended_at = at
         held = self._take_callbacks()
         if held is None:
@@ -129,16 +130,29 @@ cdef class Wait(DelayedOperation):
         """Let the event count; True if the condition holds now."""
         return event.kind == self.single if self.single is not None else self._plan.read(self, event)
 
-    def _postpone(self, int64_t deadline, int64_t delay_ms):
+    def extend(self, delay_ms):
+        """Move the deadline to `delay_ms` from now. False if it has ended, or is being cancelled."""
+        delay = whole_ms(delay_ms)
+        return self._postpone(self._hub.now_ms() + delay, delay)
+
+    def _postpone(self, deadline, delay_ms):
         """Move the deadline; the timer comes one millisecond after it, as a signal stamped like it still counts."""
+        if self.ended_at != NOT_YET or not DelayedOperation.extend(self, delay_ms + 1):
+            return False
         self.deadline = deadline
-        return self.extend(delay_ms + 1)
+        return True
+
+    def _keep_alive(self, int64_t at, int64_t within_ms):
+        """A sign of life moves the deadline; one of the instant of a cancellation, no more than that."""
+        self.deadline = at + within_ms
+        if self.ended_at == NOT_YET:
+            DelayedOperation.extend(self, within_ms + 1)
 
     def _cancel_at(self, event):
         """From now on only signals of this very instant count: completed goes before cancelled."""
         self.decided_by = event.kind
         self.ended_at = event.at
-        self.extend(1)
+        DelayedOperation.extend(self, 1)
 
     def _hang(self, callback):
         """Add a callback; False if it is too late for that."""
@@ -216,13 +230,15 @@ cdef class Signals(Watchers):
         if watching is None:
             return 0
         at = self.now()
-        if isinstance(watching, Wait) and (<Wait>watching).single is not None and (<Wait>watching).owner == 0:
+        if isinstance(watching, Wait) and (<Wait>watching).single is not None:
             return int(self.end(<Wait>watching, kind, at))
         event = Event(key, kind, at, source, value)
         waits = [wait for wait in (watching if type(watching) is list else [watching]) if (<Wait>wait)._plan.takes(event)]
         for wait in waits:
-            (<Wait>wait).inbox.append(event)
-            count += self.check(<Wait>wait)
+            if (<Wait>wait).inbox is not None:
+                (<Wait>wait).inbox.append(event)
+        for wait in waits:
+            count += self.end(<Wait>wait, kind, at) if (<Wait>wait).inbox is None else self.check(<Wait>wait)
         return count
 
     cdef bint end(self, Wait wait, kind, int64_t at) except -1:

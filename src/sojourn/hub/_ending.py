@@ -87,8 +87,18 @@ def outcome_of(wait: Wait) -> Outcome:
         wait.at,
         deadline=wait.deadline,
         met_at=wait.at if ending == "completed" else None,
-        decided_by=wait.decided_by or ("cancel" if ending == "cancelled" else "deadline"),
+        decided_by=_decided_by(wait),
         progress_of=_progress_of(wait),
+    )
+
+
+def _decided_by(wait: Wait) -> str:
+    """As the law has it: of signals at the same instant, the one that the rule names first."""
+    if wait.outcome == "completed" and wait._progress is not None and wait._progress.met_at is not None:
+        return wait._progress.decided_by("completed")
+    return (
+        wait.decided_by
+        or {"completed": "force_complete", "cancelled": "cancel", "expired": "deadline"}[str(wait.outcome)]
     )
 
 

@@ -25,7 +25,7 @@ class Plan:
         self.within_ms = rule.within
         others = [kind for kind in (rule.cancels, rule.keeps_alive) if kind is not None]
         self.kinds = frozenset([*rule.places_by_kind, *others])
-        is_single = isinstance(rule.until, Seen) and rule.until.times == 1 and not others
+        is_single = isinstance(rule.until, Seen) and rule.until == Seen(rule.until.kind) and not others
         self.single = rule.until.kind if is_single and isinstance(rule.until, Seen) else None
         self.has_numbers = any(not isinstance(leaf, Seen) for leaf in rule.leaves)
 
@@ -46,7 +46,7 @@ class Plan:
         if wait._progress.met_at is not None:
             return True
         if event.kind == rule.keeps_alive:
-            wait._postpone(event.at + self.within_ms, self.within_ms)
+            wait._keep_alive(event.at, self.within_ms)
         if event.kind == rule.cancels:
             wait._cancel_at(event)
         return False

@@ -7,13 +7,14 @@ key, and then the wait is tried: it reads its inbox, one thread at a time, whoev
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from ..clock import NS_PER_MS
 from ..errors import ConfigError, HubFullError
 from ..purgatory._keys import distinct
 from ..purgatory._operation import DelayedOperation, Watchers
 from ..rules import Event
+from ..timer._state import whole_ms
 from ..timer._timer import NO_LIMIT, Timer, TimerTask, lock
 from ._ending import add_callback, await_outcome, explanation, future_of, outcome_of, run_callbacks, wait_for
 
@@ -112,7 +113,7 @@ class Wait(DelayedOperation):
 
     def on_complete(self) -> None:
         if self.at is None:
-            self.at = self.deadline
+            self.at = self.deadline if self._outcome == "expired" else self._hub.now_ms()
         run_callbacks(self)
 
     def on_cancellation(self) -> None:
@@ -135,15 +136,30 @@ class Wait(DelayedOperation):
             return event.kind == self._plan.single
         return self._plan.read(self, event)
 
+    def extend(self, delay_ms: SupportsIndex) -> bool:
+        """Move the deadline to `delay_ms` from now. False if it has ended, or is being cancelled."""
+        delay_ms = whole_ms(delay_ms)
+        return self._postpone(self._hub.now_ms() + delay_ms, delay_ms)
+
     def _postpone(self, deadline: int, delay_ms: int) -> bool:
         """Move the deadline; the timer comes one millisecond after it, as a signal stamped like it still counts."""
-        self.deadline = self._until = deadline
-        return self.extend(delay_ms + 1)
+        with lock:
+            if self.at is not None or not super().extend(delay_ms + 1):
+                return False
+            self.deadline = self._until = deadline
+            return True
+
+    def _keep_alive(self, at: int, within_ms: int) -> None:
+        """A sign of life moves the deadline; one of the instant of a cancellation, no more than that."""
+        self.deadline = at + within_ms
+        if self.at is None:
+            self._until = self.deadline
+            super().extend(within_ms + 1)
 
     def _cancel_at(self, event: Event) -> None:
         """From now on only signals of this very instant count: completed goes before cancelled."""
         self.at, self.decided_by, self._until = event.at, event.kind, event.at
-        self.extend(1)
+        super().extend(1)
 
     def _hang(self, callback: Any) -> bool:
         """Add a callback; False if it is too late for that."""

@@ -17,7 +17,7 @@ from .condition import Leaf
 from .event import Event
 from .law import decided_by, holds_at, verdict
 from .operation import Operation, opened
-from .outcome import Outcome
+from .outcome import Ending, Outcome
 from .rule import Rule
 from .tally import Tally, tally_of
 
@@ -113,9 +113,13 @@ class Waiting:
             at,
             deadline=self.operation.deadline if self._alive is None else self._alive.deadline_at(at),
             met_at=met_at if met_at is not None and met_at <= known_to else None,
-            decided_by=decided_by(self.operation.rule, ending, self._leaf_time),
+            decided_by=self.decided_by(ending),
             progress_of=lambda leaf: self.progress(leaf, at),
         )
+
+    def decided_by(self, ending: Ending) -> str:
+        """What brought about this ending: the kind of a signal or cancellation, or "deadline"."""
+        return decided_by(self.operation.rule, ending, self._leaf_time)
 
     def progress(self, leaf: Leaf, at: int) -> Progress:
         """How far a leaf of the condition had come by then."""

@@ -2,8 +2,8 @@
  *
  * A timer's tasks come and go by the hundred thousand. In the general allocator touching fresh memory, 4 KiB at a time,
  * was a third of the cost of adding a task. Here all pages but the first ask for huge pages, which are made present in
- * one go; the page of a slot is found through its address alone; and after a mass cancellation nothing is held beyond
- * the first 64 KiB of one spare page, which keeps a program with few tasks from mapping and unmapping for each.
+ * one go; the page of a slot is found through its address alone; and when all tasks are gone nothing is held but the
+ * first 64 KiB of one page, which keeps a program with few tasks from mapping and unmapping for each.
  *
  * The GIL is the lock. Without mmap the general allocator serves.
  */
@@ -20,9 +20,11 @@ typedef struct Page {
     void *freed;              /* slots given back, each pointing to the next */
     char *fresh;              /* from here on, slots never used */
     size_t used;
+    size_t touched; /* how many bytes have been in use since they were last given back */
+    int is_huge;
 } Page;
 
-static Page roomy = {&roomy, &roomy, NULL, NULL, 0}; /* root of the list */
+static Page roomy = {&roomy, &roomy, NULL, NULL, 0, 0, 0}; /* root of the list */
 static Page *spare = NULL; /* empty */
 static size_t pages = 0;
 
@@ -38,6 +40,7 @@ static inline void page_link(Page *page) {
 }
 
 static Page *page_new(void) {
+    int is_huge = 0;
     /* Twice the size, less what is not aligned: so the page of a slot is its address rounded down. */
     char *raw = mmap(NULL, 2 * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw == MAP_FAILED) return NULL;
@@ -45,24 +48,39 @@ static Page *page_new(void) {
     if (page > raw) munmap(raw, page - raw);
     if (page < raw + PAGE_BYTES) munmap(page + PAGE_BYTES, raw + PAGE_BYTES - page);
 #ifdef MADV_HUGEPAGE
-    if (pages > 0) (void)madvise(page, PAGE_BYTES, MADV_HUGEPAGE); /* a kernel without them says no, and that is fine */
+    if (pages > 0) /* a kernel without huge pages says no, and that is fine */
+        is_huge = madvise(page, PAGE_BYTES, MADV_HUGEPAGE) == 0;
 #endif
     pages++;
+    ((Page *)page)->is_huge = is_huge;
     ((Page *)page)->fresh = page + sizeof(Page);
     return (Page *)page;
 }
 
+static void page_release(Page *page) {
+    munmap(page, PAGE_BYTES);
+    pages--;
+}
+
 static void page_emptied(Page *page) {
+    size_t others_in_use = pages - 1 - (spare != NULL);
     page_unlink(page);
-    if (spare != NULL) {
-        munmap(page, PAGE_BYTES);
-        pages--;
+    page->freed = NULL;
+    page->fresh = (char *)page + sizeof(Page);
+    if (others_in_use > 0) {
+        if (spare == NULL) spare = page; /* likely to be needed again */
+        else page_release(page);
+        return;
+    }
+    if (spare != NULL) page_release(spare);
+    spare = NULL;
+    if (page->is_huge) {
+        page_release(page);
         return;
     }
     spare = page;
-    if (page->fresh > (char *)page + KEPT_BYTES) (void)madvise((char *)page + KEPT_BYTES, PAGE_BYTES - KEPT_BYTES, MADV_DONTNEED);
-    page->freed = NULL;
-    page->fresh = (char *)page + sizeof(Page);
+    if (page->touched > KEPT_BYTES) (void)madvise((char *)page + KEPT_BYTES, PAGE_BYTES - KEPT_BYTES, MADV_DONTNEED);
+    page->touched = KEPT_BYTES;
 }
 
 static inline int page_is_full(Page *page, size_t slot_bytes) {
@@ -84,6 +102,7 @@ static void *task_memory_get(size_t slot_bytes) {
     } else {
         slot = page->fresh;
         page->fresh += slot_bytes;
+        if ((size_t)(page->fresh - (char *)page) > page->touched) page->touched = page->fresh - (char *)page;
     }
     page->used++;
     if (page_is_full(page, slot_bytes)) page_unlink(page);

@@ -115,7 +115,7 @@ class Driven(Wheels):
         """Let time pass until something is due, the alarm is set or the timer is closed; False if closed."""
         nap_ns = self._driver_nap_ns()
         if self._is_open and nap_ns != 0:
-            self.clock.wait(self._alarm, longest_ns if nap_ns is None else min(nap_ns, longest_ns))
+            self.clock.wait(self._alarm, longest_ns if nap_ns is None or nap_ns > longest_ns else nap_ns)
         return self._is_open
 
     def _driver_nap_ns(self) -> int | None:
