@@ -4,11 +4,13 @@ import os
 
 from setuptools import Extension, setup
 
+DECLARATIONS = ["src/sojourn/timer/_core.pxd", "src/sojourn/purgatory/_core.pxd"]
+
 
 def extensions() -> list[Extension]:
     if os.environ.get("SOJOURN_PURE"):
         return []
-    from Cython.Build import cythonize
+    from Cython.Build import cythonize  # noqa: PLC0415  (the pure build needs no compiler, nor Cython)
 
     rooms = [("timer", ["_task_memory.h"]), ("purgatory", []), ("hub", [])]
     return list(cythonize([core(room, headers) for room, headers in rooms], include_path=["src"]))
@@ -19,7 +21,7 @@ def core(room: str, headers: list[str]) -> Extension:
     return Extension(
         f"sojourn.{room}._core",
         [f"{folder}/_core.pyx"],
-        depends=["src/sojourn/timer/_core.pxd", "src/sojourn/purgatory/_core.pxd", *(f"{folder}/{header}" for header in headers)],
+        depends=[*DECLARATIONS, *(f"{folder}/{header}" for header in headers)],
         extra_compile_args=["-O3"],
     )
 

@@ -6,14 +6,24 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+from . import purgatory_report, timer_report
 from .bars import check
-from .peers import SPECS
+from .purgatory import PURGATORY
 from .results import Results
-from .timer import PARTS, child, run
-from .timer_report import report
+from .runner import Workload, run
+from .timer import TIMER
+
+WORKLOADS = {workload.name: workload for workload in (TIMER, PURGATORY)}
+
+ONE_RUN = (
+    "Every peer in one invocation, each part of the work in a fresh process, rounds interleaved, best of the rounds, "
+    "garbage collector on. Progress goes to stderr, the tables to stdout."
+)
+Report = Callable[[Results, Sequence[int]], str]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,14 +36,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Sojourn measured beside its peers.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _timer_arguments(
-        commands.add_parser(
-            "timer",
-            help="add, cancel, extend, expire, churn, bulk, memory and expiry on a real clock",
-            description="Every peer in one invocation, each part of the work in a fresh process, rounds interleaved, "
-            "best of the rounds, garbage collector on. Progress goes to stderr, the tables to stdout.",
-        )
+    timer = commands.add_parser(
+        TIMER.name,
+        help="add, cancel, extend, expire, churn, bulk, memory and expiry on a real clock",
+        description=ONE_RUN,
     )
+    limits = "sched stops at 100,000 and threading at 1,000"
+    _workload_arguments(timer, TIMER, timer_report.report, f"timers pending (default: %(default)s); {limits}")
+    purgatory = commands.add_parser(
+        PURGATORY.name,
+        help="operations beside Kafka's, waits beside asyncio's: complete, expire, memory and an open-loop load",
+        description=ONE_RUN,
+    )
+    limits = "ways of waiting that need a task each stop at 100,000"
+    _workload_arguments(purgatory, PURGATORY, purgatory_report.report, f"pending (default: %(default)s); {limits}")
     chart = commands.add_parser("chart", help="draw a result file for the docs (needs matplotlib)")
     chart.add_argument("results", type=Path, metavar="FILE.json")
     chart.add_argument("picture", type=Path, metavar="OUT.svg", help="the ending chooses the format")
@@ -42,46 +58,46 @@ def _parser() -> argparse.ArgumentParser:
     bars = commands.add_parser("bars", help="what we promise, what was measured; status 1 if a bar fails")
     bars.add_argument("results", type=Path, metavar="FILE.json")
     bars.set_defaults(command=_bars)
-    inner = commands.add_parser("_child")  # how `timer` starts itself; not for use by hand
-    inner.add_argument("--peer", choices=list(SPECS), required=True)
-    inner.add_argument("--part", choices=list(PARTS), required=True)
-    inner.add_argument("--n", type=int, required=True)
+    inner = commands.add_parser("_child")  # how a workload starts itself; not for use by hand
+    inner.add_argument("peer")
+    inner.add_argument("workload", choices=list(WORKLOADS))
+    inner.add_argument("part")
+    inner.add_argument("n", type=int)
     inner.set_defaults(command=_child)
     return parser
 
 
-def _timer_arguments(timer: argparse.ArgumentParser) -> None:
-    timer.add_argument(
-        "--n",
-        type=_sizes,
-        default="10000,100000,1000000",
-        metavar="N,...",
-        help="timers pending (default: %(default)s); sched stops at 100,000 and threading at 1,000",
-    )
-    timer.add_argument(
+def _workload_arguments(parser: argparse.ArgumentParser, workload: Workload, report: Report, sizes: str) -> None:
+    parser.add_argument("--n", type=_sizes, default="10000,100000,1000000", metavar="N,...", help=sizes)
+    parser.add_argument(
         "--peers",
-        type=_names(SPECS),
-        default=",".join(SPECS),
+        type=_names(workload.specs),
+        default=",".join(workload.specs),
         metavar="NAME,...",
         help="default: all, which is %(default)s; one that is not installed is skipped with a line",
     )
-    timer.add_argument(
-        "--parts", type=_names(PARTS), default=",".join(PARTS), metavar="PART,...", help="default: %(default)s"
+    parser.add_argument(
+        "--parts",
+        type=_names(workload.parts),
+        default=",".join(workload.parts),
+        metavar="PART,...",
+        help="default: %(default)s",
     )
-    timer.add_argument(
+    fewer = ", ".join(f"{part.max_rounds} for {name}" for name, part in workload.parts.items() if part.max_rounds < 100)
+    parser.add_argument(
         "--rounds",
         type=_positive,
         default=5,
         metavar="R",
-        help="default: %(default)s; half of it from 1,000,000 on, at most 3 on the real clock and 2 for memory",
+        help=f"default: %(default)s; half of it from 1,000,000 on, at most {fewer}",
     )
-    timer.add_argument("--json", type=Path, metavar="FILE", help="write the rows with the machine and the commit")
-    timer.set_defaults(command=_timer)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows with the machine and the commit")
+    parser.set_defaults(command=partial(_measure, workload, report))
 
 
-def _timer(options: argparse.Namespace) -> int:
+def _measure(workload: Workload, report: Report, options: argparse.Namespace) -> int:
     """Measure and report; status 1 if a peer broke (one that is merely missing is fine)."""
-    results = run(options.n, options.peers, options.rounds, options.parts)
+    results = run(workload, options.n, options.peers, options.rounds, options.parts)
     if options.json is not None:
         results.save(options.json)
     print(report(results, options.n))
@@ -104,7 +120,8 @@ def _bars(options: argparse.Namespace) -> int:
 
 
 def _child(options: argparse.Namespace) -> int:
-    print(json.dumps(child(options.peer, options.part, options.n)))
+    workload = WORKLOADS[options.workload]
+    print(json.dumps(workload.work(workload.specs[options.peer], options.part, options.n)))
     return 0
 
 

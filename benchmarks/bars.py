@@ -1,42 +1,23 @@
-"""Bars: what we promise, as ratios between peers of one run, beside what was measured."""
+"""The bars that the compiled build must clear, as ratios between peers of one run."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from dataclasses import dataclass
+from .purgatory_bars import purgatory_bars
+from .results import Results
+from .table import table
+from .timer_bars import timer_bars
 
-SMALL, N, LARGE = 10_000, 100_000, 1_000_000
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One promise: `measured` must be `sign` the `required`; None where the run has no such figures."""
-
-    what: str
-    measured: float | None
-    sign: str
-    required: float | None
-
-    @property
-    def verdict(self) -> str:
-        """pass, FAIL or not measured."""
-        if self.measured is None or self.required is None:
-            return "not measured"
-        return "pass" if _SIGNS[self.sign](self.measured, self.required) else "FAIL"
-
-    def cells(self) -> list[str]:
-        """The line of the table."""
-        return [self.what, _figure(self.measured), f"{self.sign} {_figure(self.required)}", self.verdict]
+BARS = {"timer": timer_bars, "purgatory": purgatory_bars}
 
 
-_SIGNS: dict[str, Callable[[float, float], bool]] = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
+def check(results: Results) -> tuple[str, bool]:
+    """The bars of the workloads that the file has, and whether one failed.
 
-
-def over(above: float | None, below: float | None) -> float | None:
-    """The ratio, where both were measured."""
-    return None if above is None or not below else above / below
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
+    A bar without figures does not fail, but is counted aloud.
+    """
+    workloads = results.workloads()
+    bars = [bar for name, bars in BARS.items() if name in workloads for bar in bars(results)]
+    verdicts = [bar.verdict for bar in bars]
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("pass", "FAIL", "not measured"))
+    lines = table(["bar", "measured", "required", ""], [bar.cells() for bar in bars])
+    return f"{lines}\n\n{counts}", "FAIL" in verdicts

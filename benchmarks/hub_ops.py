@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from .measure import Best, MemoryReadings, timed
+from .measure import Elapsed, Figures, MemoryReadings, timed
 from .results import Row
 from .timer_ops import SEED, enough
 from .waits.base import Told, Waits
@@ -22,7 +22,7 @@ NewWaits = Callable[[Told], Waits]
 
 LONG_MS = 600_000
 """Nothing falls due meanwhile, however slow the way: wherever signals are measured, all have this one deadline ..."""
-WITHINS = 100
+WITHINS = 20
 """... or, in the `mixed` figures and in `expire`, so many different ones, at random."""
 SPREAD_MS = 1_000
 """In `expire`, from the first deadline to the last."""
@@ -75,35 +75,35 @@ def warm_up(new: NewWaits, n: int = 3_500) -> None:
 
 def speed(new: NewWaits, n: int) -> list[Row]:
     """ns of wait, signal, the two together, and these two with mixed deadlines."""
-    best = Best()
+    figures = Figures()
     keys = make_keys(n)
-    for _ in enough(most=20, seconds=2):
-        _signal(new, keys, [LONG_MS] * n, best, "")
-        _signal(new, keys, mixed_ms(n, LONG_MS, 100 * SPREAD_MS), best, "_mixed")
-    return [{"op": op, "ns": ns} for op, ns in best.values.items()]
+    for _ in enough(most=20, seconds=4):
+        _signal(new, keys, [LONG_MS] * n, figures, "")
+        _signal(new, keys, mixed_ms(n, LONG_MS, 100 * SPREAD_MS), figures, "_mixed")
+    return figures.rows()
 
 
-def _signal(new: NewWaits, keys: Sequence[str], withins_ms: Sequence[int], best: Best, suffix: str) -> None:
+def _signal(new: NewWaits, keys: Sequence[str], withins_ms: Sequence[int], figures: Figures, suffix: str) -> None:
     n = len(keys)
     with fresh(new) as waits:
-        wait_ns = timed(partial(waits.start, keys, waits.withins(withins_ms))).wall_ns / n
+        waited = timed(partial(waits.start, keys, waits.withins(withins_ms)))
         _expect(waits, n)
-        signal_ns = timed(partial(waits.signal, keys)).wall_ns / n
+        signalled = timed(partial(waits.signal, keys))
         _expect(waits, 0)
-    best.see(f"wait{suffix}", wait_ns)
-    best.see(f"signal{suffix}", signal_ns)
-    best.see(f"wait_signal{suffix}", wait_ns + signal_ns)
+    figures.see(f"wait{suffix}", n, waited)
+    figures.see(f"signal{suffix}", n, signalled)
+    figures.see(f"wait_signal{suffix}", n, waited, signalled)
 
 
 def expire(new: NewWaits, n: int) -> list[Row]:
     """ns to tell each of n waits that are all due, and the same with their start."""
-    best = Best()
+    figures = Figures()
     keys = make_keys(n)
     for _ in enough(most=3, seconds=4):
-        wait_ns, expire_ns = _expire(new, keys, _start_ms(new, n))
-        best.see("expire", expire_ns)
-        best.see("wait_expire", wait_ns + expire_ns)
-    return [{"op": op, "ns": ns} for op, ns in best.values.items()]
+        waited, expired = _expire(new, keys, _start_ms(new, n))
+        figures.see("expire", n, expired)
+        figures.see("wait_expire", n, waited, expired)
+    return figures.rows()
 
 
 def _start_ms(new: NewWaits, n: int) -> int:
@@ -115,19 +115,19 @@ def _start_ms(new: NewWaits, n: int) -> int:
     return 200 + int(2 * took / SAMPLE * n / 1e6)
 
 
-def _expire(new: NewWaits, keys: Sequence[str], start_ms: int) -> tuple[float, float]:
+def _expire(new: NewWaits, keys: Sequence[str], start_ms: int) -> tuple[Elapsed, Elapsed]:
     n = len(keys)
     with fresh(new) as waits:
         waits.hold()
         withins = waits.withins(mixed_ms(n, start_ms, SPREAD_MS))
         start = time.monotonic()
-        started = timed(partial(waits.start, keys, withins))
+        waited = timed(partial(waits.start, keys, withins))
         if time.monotonic() - start < start_ms / 1000:
             _expect(waits, n)
             time.sleep((start_ms + SPREAD_MS + 50) / 1000)
             expired = timed(waits.expire)
             _expect(waits, 0)
-            return started.wall_ns / n, expired.wall_ns / n
+            return waited, expired
         time.sleep((start_ms + SPREAD_MS) / 1000)
         waits.expire()
     return _expire(new, keys, 2 * start_ms)  # the machine was busy: some fell due while others were being started

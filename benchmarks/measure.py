@@ -9,6 +9,7 @@ import time
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,23 @@ class Best:
     def see(self, name: str, value: float) -> None:
         """Keep `value` if it is the least so far under `name`."""
         self.values[name] = min(value, self.values.get(name, value))
+
+
+class Figures:
+    """The least wall time and the least CPU time of each operation, as rows."""
+
+    def __init__(self) -> None:
+        self._best: dict[str, Best] = {}
+
+    def see(self, op: str, n: int, *sections: Elapsed) -> None:
+        """Take in n of the operation, which took these sections together."""
+        best = self._best.setdefault(op, Best())
+        best.see("ns", sum(section.wall_ns for section in sections) / n)
+        best.see("cpu_ns", sum(section.cpu_ns for section in sections) / n)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One for each operation, in the order they were first seen."""
+        return [{"op": op, **best.values} for op, best in self._best.items()]
 
 
 _malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)

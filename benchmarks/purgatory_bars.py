@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from .bars import LARGE, SMALL, Bar, N, over
+from .bar import LARGE, SMALL, Bar, N, over
 from .results import Results
 
 FASTER: tuple[tuple[str, str, str, float], ...] = (

@@ -1,4 +1,4 @@
-"""The open-loop load, after Kafka's TestPurgatoryPerformance: requests arrive at a fixed rate, whatever becomes of them.
+"""The open-loop load, after Kafka's TestPurgatoryPerformance: requests arrive at a fixed rate, come what may.
 
 Arrivals are a Poisson process; a request completes after a log-normal time, or expires after TIMEOUT_MS if that is
 sooner. All of it is drawn beforehand, in whole milliseconds, and played by one thread: in every millisecond those that

@@ -12,12 +12,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import repeat
 
 from sojourn import SystemTimer
 from sojourn.purgatory import DelayedOperation, Purgatory
 
-from .measure import Best, Elapsed, MemoryReadings, timed
+from .measure import Figures, MemoryReadings, timed
 from .results import Row
 from .timer_ops import EXPIRE_MS, LONG_MS, enough, uniform
 
@@ -27,6 +26,10 @@ KEY_COUNTS = (1, 3)
 """Keys an operation watches; the number is at the end of every operation's name."""
 IN_USE = 1_000
 """Keys in use where operations come and go one at a time."""
+
+
+PENDING_MS = 600_000
+"""Delays are so much more than in the timer workload: the reaper runs, and nothing must fall due, however slow we are."""
 
 
 class Gate:
@@ -50,6 +53,11 @@ class Request(DelayedOperation):
     def try_complete(self) -> bool:
         """Look at the gate."""
         return self.gate.is_open
+
+
+def pending_delays(n: int) -> list[int]:
+    """n delays that do not end meanwhile."""
+    return [PENDING_MS + delay for delay in uniform(n, LONG_MS)]
 
 
 def own_keys(n: int, count: int) -> list[tuple[str, ...]]:
@@ -103,40 +111,40 @@ def one_at_a_time(purgatory: Purgatory, gate: Gate, delays: Sequence[int], keys:
 
 def speed(n: int) -> list[Row]:
     """watch, complete and the two together; one at a time; already completable. ns, and CPU of all threads."""
-    best = Best()
-    delays = uniform(n, LONG_MS)
+    figures = Figures()
+    delays = pending_delays(n)
     own = {count: own_keys(n, count) for count in KEY_COUNTS}
     in_use = {count: keys_in_use(n, count) for count in KEY_COUNTS}
-    for _ in enough(most=20, seconds=2):
+    for _ in enough(most=20, seconds=4):
         for count in KEY_COUNTS:
-            _watch_complete(best, delays, own[count], count)
-            _alone(best, delays, in_use[count], count)
-    return _rows(best)
+            _watch_complete(figures, delays, own[count], count)
+            _alone(figures, delays, in_use[count], count)
+    return figures.rows()
 
 
-def _watch_complete(best: Best, delays: Sequence[int], keys: Keys, count: int) -> None:
+def _watch_complete(figures: Figures, delays: Sequence[int], keys: Keys, count: int) -> None:
     n, gate = len(keys), Gate()
     with fresh() as purgatory:
         watched = timed(partial(watch, purgatory, gate, delays, keys))
         _expect(purgatory, n)
         gate.is_open = True
         completed = timed(partial(complete, purgatory, keys))
-    _see(best, f"watch_{count}", n, watched)
-    _see(best, f"complete_{count}", n, completed)
-    _see(best, f"watch_complete_{count}", n, watched, completed)
+    figures.see(f"watch_{count}", n, watched)
+    figures.see(f"complete_{count}", n, completed)
+    figures.see(f"watch_complete_{count}", n, watched, completed)
 
 
-def _alone(best: Best, delays: Sequence[int], keys: Keys, count: int) -> None:
+def _alone(figures: Figures, delays: Sequence[int], keys: Keys, count: int) -> None:
     n, gate = len(keys), Gate()
     with fresh() as purgatory:
-        _see(best, f"one_at_a_time_{count}", n, timed(partial(one_at_a_time, purgatory, gate, delays, keys)))
+        figures.see(f"one_at_a_time_{count}", n, timed(partial(one_at_a_time, purgatory, gate, delays, keys)))
         gate.is_open = True
-        _see(best, f"already_{count}", n, timed(partial(watch, purgatory, gate, delays, keys)))
+        figures.see(f"already_{count}", n, timed(partial(watch, purgatory, gate, delays, keys)))
 
 
 def expire(n: int) -> list[Row]:
     """ns to expire each of n operations that are all due, moved by hand; and the same with watching."""
-    best = Best()
+    figures = Figures()
     delays = uniform(n, EXPIRE_MS)
     for _ in enough(most=3, seconds=4):
         for count in KEY_COUNTS:
@@ -146,9 +154,9 @@ def expire(n: int) -> list[Row]:
                 time.sleep((EXPIRE_MS + 50) / 1000)
                 expired = timed(partial(_drain, purgatory, timer))
             timer.close()
-            _see(best, f"expire_{count}", n, expired)
-            _see(best, f"watch_expire_{count}", n, watched, expired)
-    return _rows(best)
+            figures.see(f"expire_{count}", n, expired)
+            figures.see(f"watch_expire_{count}", n, watched, expired)
+    return figures.rows()
 
 
 def _drain(purgatory: Purgatory, timer: SystemTimer) -> None:
@@ -162,7 +170,7 @@ def memory(n: int) -> list[Row]:
 
 
 def _memory(n: int, count: int) -> list[Row]:
-    gate, delays, keys = Gate(), list(repeat(LONG_MS, n)), own_keys(n, count)
+    gate, delays, keys = Gate(), pending_delays(n), own_keys(n, count)
     with fresh() as purgatory:
         readings = MemoryReadings()
         readings.take()
@@ -173,19 +181,6 @@ def _memory(n: int, count: int) -> list[Row]:
         readings.take()
     pending, held = readings.since_first()
     return [{"op": f"bytes_pending_{count}", "bytes": pending / n}, {"op": f"bytes_held_{count}", "bytes": held / n}]
-
-
-def _see(best: Best, op: str, n: int, *sections: Elapsed) -> None:
-    best.see(f"{op} ns", sum(section.wall_ns for section in sections) / n)
-    best.see(f"{op} cpu_ns", sum(section.cpu_ns for section in sections) / n)
-
-
-def _rows(best: Best) -> list[Row]:
-    rows: dict[str, Row] = {}
-    for name, value in best.values.items():
-        op, field = name.split()
-        rows.setdefault(op, {"op": op})[field] = value
-    return list(rows.values())
 
 
 def _expect(purgatory: Purgatory, delayed: int) -> None:

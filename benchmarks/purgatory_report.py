@@ -16,16 +16,25 @@ LOAD_FIELDS = ("cpu_ns", *(f"{what}_{q}_ms" for what in ("complete", "expire") f
 def report(results: Results, sizes: Sequence[int]) -> str:
     """All tables, for each size that was asked for."""
     tables = Report(results, "purgatory")
-    memory: list[Column] = [(op, op, "bytes") for op in ("bytes_pending_1", "bytes_held_1", "bytes_pending_3", "bytes_held_3")]
+    memory: list[Column] = [
+        (op, op, "bytes") for op in ("bytes_pending_1", "bytes_held_1", "bytes_pending_3", "bytes_held_3")
+    ]
     load: list[Column] = [(field.removesuffix("_ms"), "load", field) for field in LOAD_FIELDS]
     return join(
         [
             *(_operations(tables, n, keys) for n in sizes for keys in (1, 3)),
             *(_waits(tables, n) for n in sizes),
-            tables.table("bytes an operation, pending and once all have completed", MEMORY_N, "sojourn", memory, PURGATORIES),
+            tables.table(
+                "bytes an operation, pending and once all have completed", MEMORY_N, "sojourn", memory, PURGATORIES
+            ),
             tables.table("bytes a pending wait", MEMORY_N, "hub", [("bytes", "bytes_wait", "bytes")], WAITS),
             *(
-                tables.table(f"load, {rate:,} requests a second: CPU ns a request, lateness in ms, bytes in all", rate, "sojourn", [*load, ("bytes", "load", "bytes")])
+                tables.table(
+                    f"load, {rate:,} requests a second: CPU ns a request, lateness in ms, bytes in all",
+                    rate,
+                    "sojourn",
+                    [*load, ("bytes", "load", "bytes")],
+                )
                 for rate in RATES
             ),
         ]
@@ -34,7 +43,10 @@ def report(results: Results, sizes: Sequence[int]) -> str:
 
 def _operations(tables: Report, n: int, keys: int) -> str:
     columns: list[Column] = [(op, f"{op}_{keys}", "ns") for op in OPERATIONS]
-    columns += [("watch_complete, CPU", f"watch_complete_{keys}", "cpu_ns"), ("expire, CPU", f"expire_{keys}", "cpu_ns")]
+    columns += [
+        ("watch_complete, CPU", f"watch_complete_{keys}", "cpu_ns"),
+        ("expire, CPU", f"expire_{keys}", "cpu_ns"),
+    ]
     title = f"n = {n:,}, {keys} key{'s' * (keys > 1)}: ns an operation (x: times what sojourn takes)"
     return tables.table(title, n, "sojourn", columns, PURGATORIES)
 

@@ -19,7 +19,9 @@ class Report:
         self._workload = workload
         self._peers = [peer for peer in results.peers() if results.sizes(peer, workload)]
 
-    def table(self, title: str, n: int, base: str, columns: Sequence[Column], peers: Iterable[str] | None = None) -> str:
+    def table(
+        self, title: str, n: int, base: str, columns: Sequence[Column], peers: Iterable[str] | None = None
+    ) -> str:
         """One table, without columns that have no figure; empty where none has."""
         peers = [peer for peer in self._peers if peers is None or peer in peers]
         columns = [column for column in columns if any(self._size(peer, n, [column]) for peer in peers)]

@@ -50,6 +50,10 @@ class Results:
         """The sizes at which `peer` was measured, ascending."""
         return sorted({n for kind, name, n, _ in self._rows if (kind, name) == (workload, peer)})
 
+    def workloads(self) -> set[str]:
+        """The workloads that have a row."""
+        return {row["workload"] for row in self.rows}
+
     def peers(self) -> list[str]:
         """Peers in the order they were first seen."""
         return list(dict.fromkeys(row["peer"] for row in self.rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .bars import LARGE, SMALL, Bar, N, over
+from .bar import LARGE, SMALL, Bar, N, over
 from .results import Results
 
 OURS = "sojourn"

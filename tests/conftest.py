@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
@@ -17,3 +18,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def build(request: pytest.FixtureRequest) -> Build:
     """Every test that asks for it runs on the pure and on the compiled wheel."""
     return request.param
+
+
+UNFINISHED = frozenset((Path(__file__).parent / "unfinished.txt").read_text().split())
+"""What the purgatory and the hub do not hold yet: files, or tests in them. `make unfinished` runs these."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        file = f"{item.path.parent.name}/{item.path.name}"
+        if file in UNFINISHED or f"{file}::{getattr(item, 'originalname', '')}" in UNFINISHED:
+            item.add_marker(pytest.mark.unfinished)

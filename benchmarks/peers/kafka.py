@@ -1,4 +1,4 @@
-"""Kafka's own timer and purgatory on the JVM, through the Java driver in `benchmarks/kafka`, built on demand with Maven."""
+"""Kafka's own timer and purgatory on the JVM, through the driver in `benchmarks/kafka`, built on demand with Maven."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from queue import Queue
 
@@ -124,7 +125,8 @@ def main() -> int:
     parser.add_argument("--only", default="", help="bugs whose name contains this")
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    chosen = {name: tests for name, tests in TABLES.items() if not options.table or name in options.table}
+    known = [name for name in TABLES if find_spec(f".{name}", __package__)]
+    chosen = {name: TABLES[name] for name in known if not options.table or name in options.table}
     jobs = [
         (mutant, tests)
         for table, tests in chosen.items()

@@ -5,7 +5,7 @@ A wait for a single signal, the commonest, needs no inbox: the signal ends it on
 """
 
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from sojourn.purgatory._core cimport CANCELLED, COMPLETED, EXPIRED, DelayedOperation, Watchers
 
@@ -37,8 +37,11 @@ cdef class Wait(DelayedOperation):
     cdef public object _progress
     cdef readonly int64_t opened_at
     cdef readonly int64_t deadline
-    cdef int64_t ended_at           # or, while it is pending, when a signal has cancelled it
+    cdef int64_t ended_at
     cdef readonly object decided_by
+    cdef int64_t met_at             # when its condition was met: it completes, unless somebody ends it first
+    cdef int64_t cancelled_at       # when a signal cancelled it: it ends when that instant is over, unless it completes
+    cdef object met_by              # the kind that did either
     # `callback`, which a TimerTask of this kind has no other use for, holds None, one callback or a list of them.
 
     # What users call
@@ -91,25 +94,33 @@ cdef class Wait(DelayedOperation):
         while self.inbox:
             event = self.inbox.pop(0)
             if <int64_t>event.at <= self.until() and self.reads(event):
-                self.ended_at = event.at
-                self.decided_by = event.kind
+                self.met_at = event.at
+                self.met_by = event.kind
                 return True
         return False
 
     def run(self):
         """Its deadline has passed; or the instant of its cancellation, in which it could still complete."""
-        if self.ended_at == NOT_YET:
-            DelayedOperation.run(self)
+        self.settle(EXPIRED if self.cancelled_at == NOT_YET else CANCELLED)
+
+    cdef bint settle(self, uint8_t outcome) except -1:
+        """When and by what it ended, in one step with the outcome."""
+        cdef int64_t now = (<Signals>self._hub).now() if self._hub is not None else 0
+        if self.ended:
+            return False
+        if outcome == COMPLETED and self.met_at != NOT_YET:
+            self.ended_at = self.met_at
+            self.decided_by = self.met_by
+        elif outcome == CANCELLED and self.cancelled_at != NOT_YET:
+            self.ended_at = self.cancelled_at
+            self.decided_by = self.met_by
         else:
-            self.settle(CANCELLED)
+            self.ended_at = self.deadline if outcome == EXPIRED else now
+        return DelayedOperation.settle(self, outcome)
 
     cdef int tell(self) except -1:
-        cdef int64_t at
         if self.has_told:
             return 0
-        if self.ended_at == NOT_YET:
-            at = self.deadline if self.ended == EXPIRED else (<Signals>self._hub).now()
-            self.ended_at = at
         held = self._take_callbacks()
         if held is None:
             return 0
@@ -124,7 +135,7 @@ cdef class Wait(DelayedOperation):
 
     cdef inline int64_t until(self) noexcept:
         """The last instant at which signals count."""
-        return self.deadline if self.ended_at == NOT_YET else self.ended_at
+        return self.deadline if self.cancelled_at == NOT_YET else self.cancelled_at
 
     cdef bint reads(self, event) except -1:
         """Let the event count; True if the condition holds now."""
@@ -137,7 +148,7 @@ cdef class Wait(DelayedOperation):
 
     def _postpone(self, deadline, delay_ms):
         """Move the deadline; the timer comes one millisecond after it, as a signal stamped like it still counts."""
-        if self.ended_at != NOT_YET or not DelayedOperation.extend(self, delay_ms + 1):
+        if self.cancelled_at != NOT_YET or not DelayedOperation.extend(self, delay_ms + 1):
             return False
         self.deadline = deadline
         return True
@@ -145,13 +156,13 @@ cdef class Wait(DelayedOperation):
     def _keep_alive(self, int64_t at, int64_t within_ms):
         """A sign of life moves the deadline; one of the instant of a cancellation, no more than that."""
         self.deadline = at + within_ms
-        if self.ended_at == NOT_YET:
+        if self.cancelled_at == NOT_YET:
             DelayedOperation.extend(self, within_ms + 1)
 
     def _cancel_at(self, event):
         """From now on only signals of this very instant count: completed goes before cancelled."""
-        self.decided_by = event.kind
-        self.ended_at = event.at
+        self.met_by = event.kind
+        self.cancelled_at = event.at
         DelayedOperation.extend(self, 1)
 
     def _hang(self, callback):
@@ -245,8 +256,8 @@ cdef class Signals(Watchers):
         """A signal for a wait that one signal ends."""
         if wait.ended or kind != wait.single or at > wait.until():
             return False
-        wait.ended_at = at
-        wait.decided_by = kind
+        wait.met_at = at
+        wait.met_by = kind
         return wait.settle(COMPLETED)
 
     cdef object signal_and_keep(self, event):
@@ -272,7 +283,7 @@ cdef class Signals(Watchers):
         wait.single = plan.single
         wait._id = wait_id
         wait.callback = callback
-        wait.ended_at = NOT_YET
+        wait.ended_at = wait.met_at = wait.cancelled_at = NOT_YET
         if wait.single is None or self._memory is not None:
             wait.inbox = []
         if self._delayed >= self._limit:

@@ -36,6 +36,8 @@ class Wait(DelayedOperation):
 
     __slots__ = (
         "_callbacks",
+        "_cancellation",
+        "_decision",
         "_hub",
         "_id",
         "_inbox",
@@ -54,6 +56,10 @@ class Wait(DelayedOperation):
     _inbox: list[Event]
     _progress: Waiting | None
     _callbacks: Any
+    _decision: tuple[int, str] | None
+    """When and by what its condition was met; it completes, unless somebody ends it first."""
+    _cancellation: tuple[int, str] | None
+    """When and by what it was cancelled; it ends when that instant is over, unless it completes within."""
     _until: int
     """The last instant at which signals count."""
     opened_at: int
@@ -107,26 +113,26 @@ class Wait(DelayedOperation):
         while self._inbox:
             event = self._inbox.pop(0)
             if event.at <= self._until and self._reads(event):
-                self.at, self.decided_by = event.at, event.kind
+                self._decision = (event.at, event.kind)
                 return True
         return False
 
     def on_complete(self) -> None:
-        if self.at is None:
-            self.at = self.deadline if self._outcome == "expired" else self._hub.now_ms()
         run_callbacks(self)
 
-    def on_cancellation(self) -> None:
-        if self.at is None:
-            self.at = self._hub.now_ms()
-        run_callbacks(self)
+    on_cancellation = on_complete
 
     def run(self) -> None:
         """Its deadline has passed; or the instant of its cancellation, in which it could still complete."""
-        if self.at is None:
-            super().run()
+        self._settle("expired" if self._cancellation is None else "cancelled")
+
+    def _note_outcome(self) -> None:
+        """When and by what it ended, in one step with the outcome."""
+        noted = {"completed": self._decision, "cancelled": self._cancellation}.get(str(self._outcome))
+        if noted is not None:
+            self.at, self.decided_by = noted
         else:
-            self._settle("cancelled")
+            self.at = self.deadline if self._outcome == "expired" else self._hub.now_ms()
 
     # Inside
 
@@ -144,7 +150,7 @@ class Wait(DelayedOperation):
     def _postpone(self, deadline: int, delay_ms: int) -> bool:
         """Move the deadline; the timer comes one millisecond after it, as a signal stamped like it still counts."""
         with lock:
-            if self.at is not None or not super().extend(delay_ms + 1):
+            if self._cancellation is not None or not super().extend(delay_ms + 1):
                 return False
             self.deadline = self._until = deadline
             return True
@@ -152,13 +158,13 @@ class Wait(DelayedOperation):
     def _keep_alive(self, at: int, within_ms: int) -> None:
         """A sign of life moves the deadline; one of the instant of a cancellation, no more than that."""
         self.deadline = at + within_ms
-        if self.at is None:
+        if self._cancellation is None:
             self._until = self.deadline
             super().extend(within_ms + 1)
 
     def _cancel_at(self, event: Event) -> None:
         """From now on only signals of this very instant count: completed goes before cancelled."""
-        self.at, self.decided_by, self._until = event.at, event.kind, event.at
+        self._cancellation, self._until = (event.at, event.kind), event.at
         super().extend(1)
 
     def _hang(self, callback: Any) -> bool:
@@ -232,7 +238,7 @@ class Signals(Watchers):
         wait = self._wait_type()
         wait._hub, wait._plan, wait._id = self, plan, wait_id
         wait._inbox, wait._progress, wait._callbacks = [], None, callback
-        wait.at = wait.decided_by = None
+        wait.at = wait.decided_by = wait._decision = wait._cancellation = None
         if self._delayed >= self._limit:
             self._refuse_more()
         self._admit(wait)

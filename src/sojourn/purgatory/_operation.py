@@ -109,6 +109,7 @@ class DelayedOperation(TimerTask):
             if self._outcome is not None:
                 return False
             self._outcome = outcome
+            self._note_outcome()
             if self._watchers is not None:
                 self._watchers._leave(self)
             super().cancel()  # out of the timer
@@ -117,6 +118,9 @@ class DelayedOperation(TimerTask):
         if not is_tried_elsewhere:
             self._tell()
         return True  # where another thread is trying it just now, that one tells
+
+    def _note_outcome(self) -> None:
+        """What a subclass of ours writes down in the same step."""
 
     def _tell(self) -> None:
         """Run what follows from the outcome, once."""

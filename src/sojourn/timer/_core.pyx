@@ -418,7 +418,7 @@ cdef class TimerTask:
         while timer != NULL:
             if (<Timer>timer).extend(self, delay, delay_ms):
                 return True
-            if not (<Timer>timer)._is_open:
+            if self.timer == timer and not (<Timer>timer)._is_open:
                 return False            # about to be handed back
             timer = self.timer          # it has moved, or ended
         return False

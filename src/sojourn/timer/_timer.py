@@ -129,8 +129,9 @@ class TimerTask(TimerTaskEntry):
                 return False
             if timer._extend(self, delay_ms):
                 return True
-            if not timer._is_open:
-                return False  # about to be handed back
+            with lock:
+                if self._timer is timer and not timer._is_open:
+                    return False  # about to be handed back
 
     @property
     def delay_ms(self) -> int:

@@ -31,7 +31,7 @@ final class Memory {
         return rows;
     }
 
-    private static long usedBytes() throws InterruptedException {
+    static long usedBytes() throws InterruptedException {
         for (int i = 0; i < 3; i++) {
             System.gc();
             Thread.sleep(20);

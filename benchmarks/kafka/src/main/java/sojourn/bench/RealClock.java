@@ -76,7 +76,7 @@ final class RealClock {
         }
     }
 
-    private static double quantile(double[] ordered, double q) {
+    static double quantile(double[] ordered, double q) {
         return ordered[Math.min(ordered.length - 1, (int) (q * ordered.length))];
     }
 

@@ -1,0 +1,195 @@
+"""Waits can be awaited, as often as one likes, whichever thread ends them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from hub.scene import ROOMS, check
+from sojourn import all_of, seen
+from sojourn.testing import ManualClock
+from support import Build
+
+
+class Virtual:
+    """An `AsyncHub` of either build on virtual time."""
+
+    def __init__(self, build: Build) -> None:
+        self.clock = ManualClock()
+        self.errors: list[BaseException] = []
+        self.hub = ROOMS[build].AsyncHub(
+            "virtual", clock=self.clock, on_error=lambda wait, error: self.errors.append(error)
+        )
+
+
+@pytest.fixture
+def on_loop(build: Build) -> Callable[[Callable[[Virtual], Coroutine[Any, Any, None]]], None]:
+    """Run a coroutine function of an open hub; nothing is pending and no error was reported when it is done."""
+
+    async def run(main: Callable[[Virtual], Coroutine[Any, Any, None]]) -> None:
+        virtual = Virtual(build)
+        async with virtual.hub as hub:
+            await main(virtual)
+            check(hub)
+        assert (hub.delayed, virtual.errors) == (0, [])
+
+    return lambda main: asyncio.run(run(main))
+
+
+async def a_turn() -> None:
+    """Let every task that can run do so."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("end", ["completed", "expired", "cancelled"])
+def test_awaiting_a_wait_gives_its_outcome(on_loop: Any, end: str) -> None:
+    async def main(virtual: Virtual) -> None:
+        wait = virtual.hub.wait("k", "paid", 10)
+        awaiting = asyncio.ensure_future(wait)
+        await a_turn()
+        assert not awaiting.done()
+        if end == "completed":
+            virtual.hub.signal("k", "paid")
+        elif end == "expired":
+            virtual.clock.advance(11)
+        else:
+            virtual.hub.cancel(wait)
+        outcome = await awaiting
+        assert (outcome.outcome, outcome) == (end, wait.result(0))
+
+    on_loop(main)
+
+
+def test_any_number_of_tasks_await_the_same_wait_and_after_its_end_too(on_loop: Any) -> None:
+    async def main(virtual: Virtual) -> None:
+        wait = virtual.hub.wait("k", all_of("a", "b"), 10)
+        awaiting = [asyncio.ensure_future(wait) for _ in range(5)]
+        futures = [wait.future() for _ in range(5)]
+        await a_turn()
+        assert virtual.hub.signal_many([("k", "a"), ("k", "b")]) == 1
+        outcomes = set(await asyncio.gather(*awaiting, *futures, wait, wait.future()))
+        assert outcomes == {await wait} == {wait.result()}
+
+    on_loop(main)
+
+
+def test_an_awaiter_that_is_cancelled_is_nobody_elses_business(on_loop: Any) -> None:
+    async def main(virtual: Virtual) -> None:
+        wait = virtual.hub.wait("k", "paid", 10)
+        one, other = asyncio.ensure_future(wait), asyncio.ensure_future(wait)
+        await a_turn()
+        one.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await one
+        assert not wait.done()
+        assert virtual.hub.signal("k", "paid") == 1
+        assert (await other).outcome == "completed"
+
+    on_loop(main)
+
+
+def test_a_future_that_is_cancelled_in_the_very_turn_of_the_end_is_left_alone(on_loop: Any) -> None:
+    async def main(virtual: Virtual) -> None:
+        failures: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: failures.append(context))
+        wait = virtual.hub.wait("k", "paid", 10)
+        future = wait.future()
+        signaller = threading.Thread(target=virtual.hub.signal, args=("k", "paid"))
+        signaller.start()
+        signaller.join()
+        assert not future.done(), "the loop has yet to hear of it"
+        future.cancel()
+        await a_turn()
+        assert (future.cancelled(), wait.outcome, failures) == (True, "completed", [])
+
+    on_loop(main)
+
+
+def test_signals_from_another_thread_reach_the_loop(on_loop: Any) -> None:
+    async def main(virtual: Virtual) -> None:
+        waits = [virtual.hub.wait(i, seen("ack", 2, "source"), 10) for i in range(100)]
+        told: list[int] = []
+
+        def signal() -> None:
+            for i in range(100):
+                virtual.hub.signal(i, "ack", threading.current_thread().name)
+
+        signallers = [threading.Thread(target=signal) for _ in range(2)]
+        waits[0].add_done_callback(lambda wait: told.append(threading.get_ident()))
+        for signaller in signallers:
+            signaller.start()
+        outcomes = await asyncio.gather(*waits)
+        assert {outcome.outcome for outcome in outcomes} == {"completed"}
+        assert told != [threading.get_ident()], "callbacks are called where the wait ends"
+        for signaller in signallers:
+            signaller.join()
+
+    on_loop(main)
+
+
+def test_closing_ends_whatever_is_awaited(build: Build) -> None:
+    async def main() -> None:
+        async with Virtual(build).hub as hub:
+            awaiting = asyncio.ensure_future(hub.wait("k", "paid", 10))
+            await a_turn()
+        assert (await awaiting).outcome == "cancelled"
+
+    asyncio.run(main())
+
+
+def test_a_wait_for_no_time_expires_on_a_real_loop(build: Build) -> None:
+    async def main() -> None:
+        async with ROOMS[build].AsyncHub() as hub:
+            outcome = await hub.wait("k", "paid", 0)
+            assert (outcome.outcome, outcome.waited_ms) == ("expired", 0)
+            check(hub)
+
+    asyncio.run(main())
+
+
+def test_a_wait_opened_by_another_thread_expires_on_a_real_loop(build: Build) -> None:
+    async def main() -> None:
+        async with ROOMS[build].AsyncHub() as hub:
+            wait = await asyncio.to_thread(hub.wait, "k", "paid", 0)
+            assert (await wait).outcome == "expired"
+
+    asyncio.run(main())
+
+
+def test_a_wait_of_a_threaded_hub_can_be_awaited_too(build: Build) -> None:
+    async def main() -> None:
+        with ROOMS[build].Hub() as hub:
+            wait = hub.wait("k", "paid", "1 h")
+            future = wait.future()
+            assert await asyncio.to_thread(hub.signal, "k", "paid") == 1
+            assert (await future).outcome == (await wait).outcome == "completed"
+            assert (await hub.wait("k", "paid", 0)).outcome == "expired"
+
+    asyncio.run(main())
+
+
+def test_a_loop_that_is_gone_is_reported_and_keeps_nobody_else_waiting(build: Build) -> None:
+    clock, errors, told = ManualClock(), [], []
+    hub = ROOMS[build].Hub(clock=clock, on_error=lambda wait, error: errors.append(error))
+    wait = hub.wait("k", "paid", 10)
+
+    async def main() -> None:
+        wait.future()
+
+    runner = threading.Thread(target=asyncio.run, args=(main(),))
+    runner.start()
+    runner.join()
+    wait.add_done_callback(told.append)
+    assert hub.signal("k", "paid") == 1
+    assert ([type(error) for error in errors], told) == ([RuntimeError], [wait])
+
+
+def test_a_future_needs_a_running_loop(build: Build) -> None:
+    hub = ROOMS[build].Hub(clock=ManualClock())
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        hub.wait("k", "paid", 10).future()
