@@ -29,7 +29,7 @@ IN_USE = 1_000
 
 
 PENDING_MS = 600_000
-"""Delays are so much more than in the timer workload: the reaper runs, and nothing must fall due, however slow we are."""
+"""Delays are so much more than in the timer workload: the reaper runs, and nothing must fall due meanwhile."""
 
 
 class Gate:
