@@ -10,6 +10,9 @@ from sojourn.hub.hub import AsyncHubFace, SyncHubFace
 from sojourn.testing import ManualClock
 from support import BUILDS, Build
 
+GUARD_S = 30
+"""Nobody waits that long: a test that would hang fails instead."""
+
 
 class Room(NamedTuple):
     """The hub that goes with a build of the timer."""

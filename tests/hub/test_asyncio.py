@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hub.scene import ROOMS, check
+from hub.scene import GUARD_S, ROOMS, check
 from sojourn import all_of, seen
 from sojourn.testing import ManualClock
 from support import Build
@@ -37,7 +37,11 @@ def on_loop(build: Build) -> Callable[[Callable[[Virtual], Coroutine[Any, Any, N
             check(hub)
         assert (hub.delayed, virtual.errors) == (0, [])
 
-    return lambda main: asyncio.run(run(main))
+    return lambda main: run_guarded(run(main))
+
+
+def run_guarded(main: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(main, GUARD_S))
 
 
 async def a_turn() -> None:
@@ -73,7 +77,7 @@ def test_any_number_of_tasks_await_the_same_wait_and_after_its_end_too(on_loop: 
         await a_turn()
         assert virtual.hub.signal_many([("k", "a"), ("k", "b")]) == 1
         outcomes = set(await asyncio.gather(*awaiting, *futures, wait, wait.future()))
-        assert outcomes == {await wait} == {wait.result()}
+        assert outcomes == {await wait} == {wait.result(0)}
 
     on_loop(main)
 
@@ -139,7 +143,7 @@ def test_closing_ends_whatever_is_awaited(build: Build) -> None:
             await a_turn()
         assert (await awaiting).outcome == "cancelled"
 
-    asyncio.run(main())
+    run_guarded(main())
 
 
 def test_a_wait_for_no_time_expires_on_a_real_loop(build: Build) -> None:
@@ -149,7 +153,7 @@ def test_a_wait_for_no_time_expires_on_a_real_loop(build: Build) -> None:
             assert (outcome.outcome, outcome.waited_ms) == ("expired", 0)
             check(hub)
 
-    asyncio.run(main())
+    run_guarded(main())
 
 
 def test_a_wait_opened_by_another_thread_expires_on_a_real_loop(build: Build) -> None:
@@ -158,7 +162,7 @@ def test_a_wait_opened_by_another_thread_expires_on_a_real_loop(build: Build) ->
             wait = await asyncio.to_thread(hub.wait, "k", "paid", 0)
             assert (await wait).outcome == "expired"
 
-    asyncio.run(main())
+    run_guarded(main())
 
 
 def test_a_wait_of_a_threaded_hub_can_be_awaited_too(build: Build) -> None:
@@ -170,7 +174,7 @@ def test_a_wait_of_a_threaded_hub_can_be_awaited_too(build: Build) -> None:
             assert (await future).outcome == (await wait).outcome == "completed"
             assert (await hub.wait("k", "paid", 0)).outcome == "expired"
 
-    asyncio.run(main())
+    run_guarded(main())
 
 
 def test_a_loop_that_is_gone_is_reported_and_keeps_nobody_else_waiting(build: Build) -> None:

@@ -31,7 +31,7 @@ def test_callbacks_are_called_in_order_once_with_the_wait_that_has_ended(scene: 
     called: list[tuple[int, Any, str]] = []
     wait = scene.wait(callback=None)
     for i in range(count):
-        wait.add_done_callback(lambda wait, i=i: called.append((i, wait, wait.result().outcome)))
+        wait.add_done_callback(lambda wait, i=i: called.append((i, wait, wait.result(0).outcome)))
     ENDS[end](scene, wait)
     assert called == [(i, wait, end) for i in range(count)]
     scene.hub.signal("k", "paid")

@@ -50,7 +50,7 @@ def test_a_wait_is_pending_until_its_condition_is_met_and_completes_there_and_th
     assert scene.signal("k", *case.last) == 1
     at = len(case.before) + 1
     assert (wait.done(), wait.outcome, wait.at, scene.told) == (True, "completed", at, [("x", "completed", at)])
-    outcome = wait.result()
+    outcome = wait.result(0)
     assert (outcome.outcome, outcome.at, outcome.waited_ms, outcome.met_at) == ("completed", at, at, at)
     assert (outcome.decided_by, outcome.missing, outcome.deadline) == (case.decided_by, None, 100)
     assert (outcome.operation_id, outcome.rule, outcome.key) == ("x", "wait", "k")
@@ -64,11 +64,11 @@ def test_a_wait_that_never_gets_its_last_signal_expires_once(scene: Scene, case:
     assert scene.advance(100) == 0
     assert scene.advance(1) == 1
     assert (wait.outcome, wait.at, scene.told) == ("expired", 100, [("x", "expired", 100)])
-    outcome = wait.result()
+    outcome = wait.result(0)
     assert (outcome.at, outcome.waited_ms, outcome.met_at, outcome.decided_by) == (100, 100, None, "deadline")
     assert outcome.missing
     assert scene.signal("k", *case.last) == 0
-    assert wait.result() == outcome
+    assert wait.result(0) == outcome
 
 
 @each_case
@@ -107,7 +107,7 @@ def test_only_the_deadline_ends_a_wait_for_nothing(scene: Scene) -> None:
     wait = scene.wait("k", never(), 5)
     assert scene.signal("k", "a") == 0
     scene.advance(6)
-    assert (wait.outcome, wait.at, wait.result().missing) == ("expired", 5, None)
+    assert (wait.outcome, wait.at, wait.result(0).missing) == ("expired", 5, None)
 
 
 def test_a_wait_within_no_time_takes_signals_of_its_own_instant(scene: Scene) -> None:

@@ -26,7 +26,7 @@ def test_extending_moves_the_deadline_to_so_long_from_now(scene: Scene, until: A
     scene.advance(20)
     assert not wait.done()
     scene.advance(1)
-    assert (scene.told, wait.result().waited_ms, wait.result().deadline) == ([("x", "expired", 30)], 30, 30)
+    assert (scene.told, wait.result(0).waited_ms, wait.result(0).deadline) == ([("x", "expired", 30)], 30, 30)
 
 
 def test_a_signal_up_to_the_new_deadline_counts(scene: Scene, until: Any) -> None:
@@ -78,9 +78,9 @@ def test_what_has_ended_is_not_extended(scene: Scene, until: Any, end: str) -> N
         scene.signal("k", "paid")
     else:
         scene.advance(11)
-    outcome = wait.result()
+    outcome = wait.result(0)
     assert not scene.hub.extend(wait, 1_000)
-    assert wait.result() == outcome
+    assert wait.result(0) == outcome
     assert (wait.outcome, wait.deadline) == (end, 10)
     assert scene.advance(2_000) == 0
 
@@ -109,7 +109,7 @@ def test_cancelling_ends_a_wait_at_once_and_says_who_did(scene: Scene, until: An
     assert scene.hub.cancel("x")
     assert (wait.outcome, wait.at, scene.told) == ("cancelled", 3, [("x", "cancelled", 3)])
     assert (scene.hub.cancel(wait), wait.cancel(), scene.signal("k", "paid")) == (False, False, 0)
-    outcome = wait.result()
+    outcome = wait.result(0)
     assert (outcome.at, outcome.waited_ms, outcome.met_at, outcome.decided_by) == (3, 3, None, "cancel")
     assert (outcome.missing, outcome.deadline) == ("paid" if until == "paid" else "paid and paid", 100)
     assert scene.advance(1_000) == 0
@@ -130,9 +130,9 @@ def test_what_has_ended_is_not_cancelled(scene: Scene, until: Any, end: str) -> 
         scene.signal("k", "paid")
     else:
         scene.advance(101)
-    before = wait.result()
+    before = wait.result(0)
     assert not scene.hub.cancel(wait)
-    assert wait.result() == before
+    assert wait.result(0) == before
 
 
 def test_extending_does_not_undo_a_cancellation_of_the_same_instant(scene: Scene) -> None:
@@ -143,7 +143,7 @@ def test_extending_does_not_undo_a_cancellation_of_the_same_instant(scene: Scene
     scene.advance(1)
     assert scene.told == [("x", "cancelled", 0)]
     assert scene.signal("k", "paid") == 0
-    assert wait.result().at == 0
+    assert wait.result(0).at == 0
 
 
 def test_purgatory_calls_work_on_waits_too(build: Build) -> None:
@@ -169,5 +169,5 @@ def test_a_wait_that_is_forced_completes_now(scene: Scene) -> None:
     wait = scene.wait()
     scene.advance(3)
     assert wait.force_complete()
-    assert (wait.outcome, wait.at, wait.result().waited_ms) == ("completed", 3, 3)
-    assert wait.result().decided_by != "deadline"
+    assert (wait.outcome, wait.at, wait.result(0).waited_ms) == ("completed", 3, 3)
+    assert wait.result(0).decided_by != "deadline"

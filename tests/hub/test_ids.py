@@ -47,6 +47,13 @@ def test_an_id_is_free_again_once_its_wait_has_ended(scene: Scene) -> None:
     assert (first.done(), second.done(), scene.hub.get("x")) == (True, False, second)
 
 
+def test_a_callback_may_wait_again_with_the_id_of_the_wait_that_ended(scene: Scene) -> None:
+    again: list[Any] = []
+    first = scene.wait(id="x", callback=lambda wait: again.append(scene.hub.wait("k", "paid", 100, id="x")))
+    scene.signal("k", "paid")
+    assert (again[0] is first, again[0].done(), scene.hub.get("x")) == (False, False, again[0])
+
+
 @pytest.mark.parametrize("end", ["completed", "expired", "cancelled"])
 def test_a_hub_that_remembers_knows_an_id_for_a_while_after_the_end(remembering: Scene, end: str) -> None:
     scene = remembering

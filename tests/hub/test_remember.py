@@ -33,7 +33,7 @@ def test_a_wait_that_comes_after_its_signals_completes_at_once(scene: Scene, unt
     scene.advance(10)
     wait = scene.wait("k", until, id="x")
     assert scene.told == [("x", "completed", 20)], "stamped like its opening"
-    outcome = wait.result()
+    outcome = wait.result(0)
     assert (outcome.at, outcome.waited_ms, outcome.met_at, outcome.opened_at) == (20, 0, 20, 20)
     assert scene.counts() == (0, 1, 0, 0)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hub.scene import Scene
+from hub.scene import GUARD_S, Scene
 
 ENDS: dict[str, Callable[[Scene, Any], object]] = {
     "completed": lambda scene, wait: scene.hub.signal("k", "paid"),
@@ -27,15 +27,15 @@ def test_threads_that_wait_for_the_result_get_it_when_another_ends_the_wait(scen
 
     def ask() -> Any:
         has_asked.wait()
-        return wait.result()
+        return wait.result(GUARD_S)
 
     with ThreadPoolExecutor(3) as pool:
         asked = [pool.submit(ask) for _ in range(3)]
         has_asked.wait()
         ENDS[end](scene, wait)
         answers = {answer.result() for answer in asked}
-    assert answers == {wait.result()}
-    assert wait.result().outcome == ("cancelled" if end == "closed" else end)
+    assert answers == {wait.result(0)}
+    assert wait.result(0).outcome == ("cancelled" if end == "closed" else end)
 
 
 @each_end
@@ -43,7 +43,7 @@ def test_the_result_of_a_wait_that_has_ended_is_there_at_once(scene: Scene, end:
     wait = scene.wait()
     ENDS[end](scene, wait)
     assert wait.result(timeout=0) is not None
-    assert wait.result(timeout=0) == wait.result()
+    assert wait.result(timeout=0) == wait.result(0)
 
 
 def test_asking_no_longer_than_so_long_raises_a_timeout_error_and_changes_nothing(scene: Scene) -> None:
@@ -59,7 +59,7 @@ def test_asking_no_longer_than_so_long_raises_a_timeout_error_and_changes_nothin
 
 def test_a_callback_may_ask_for_the_result(scene: Scene) -> None:
     answers: list[str] = []
-    scene.wait(callback=lambda wait: answers.append(wait.result().outcome))
+    scene.wait(callback=lambda wait: answers.append(wait.result(0).outcome))
     scene.signal("k", "paid")
     assert answers == ["completed"]
 
@@ -68,5 +68,5 @@ def test_the_result_explains_itself(scene: Scene) -> None:
     wait = scene.wait(within="1 min")
     scene.advance(2_000)
     scene.signal("k", "paid")
-    assert wait.result().explain() == "completed by paid at 1970-01-01 00:00:02 UTC after 2 s: seen paid"
-    assert wait.explain() == scene.hub.explain(wait) == wait.result().explain()
+    assert wait.result(0).explain() == "completed by paid at 1970-01-01 00:00:02 UTC after 2 s: seen paid"
+    assert wait.explain() == scene.hub.explain(wait) == wait.result(0).explain()

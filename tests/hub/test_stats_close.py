@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hub.scene import Scene
+from hub.scene import GUARD_S, Scene
 from sojourn import ConfigError, PurgatoryClosedError, RuleError, TimerClosedError, all_of
 from support import Build
 
@@ -146,5 +146,7 @@ def test_a_hub_in_real_time_ends_its_waits_from_a_thread_of_its_own(build: Build
     """No delay at all: the wait is due a millisecond later."""
     told: list[str] = []
     with Scene(build).room.Hub("real") as hub:
-        outcome = hub.wait("k", "paid", 0, callback=lambda wait: told.append(threading.current_thread().name)).result()
+        outcome = hub.wait("k", "paid", 0, callback=lambda wait: told.append(threading.current_thread().name)).result(
+            GUARD_S
+        )
     assert (outcome.outcome, outcome.waited_ms, told) == ("expired", 0, ["sojourn-reaper-real"])

@@ -51,7 +51,7 @@ def test_a_timer_that_is_late_lets_no_late_signal_count(build: Build, until: Any
     assert not late.done()
     scene.clock.advance(500)
     assert timer.advance_clock() == 1
-    assert (late.outcome, late.at, late.result().waited_ms) == ("expired", 10, 10)
+    assert (late.outcome, late.at, late.result(0).waited_ms) == ("expired", 10, 10)
     assert in_time.outcome == "completed"
 
 
@@ -73,7 +73,7 @@ def test_completed_wins_over_cancelled_at_the_same_instant(scene: Scene, kinds: 
     for kind in kinds:
         scene.signal("k", kind)
     assert scene.told == [("x", "completed", 4)]
-    assert wait.result().decided_by in ("a", "b")
+    assert wait.result(0).decided_by in ("a", "b")
 
 
 def test_cancelled_wins_over_what_completes_a_millisecond_later(scene: Scene) -> None:
@@ -83,7 +83,7 @@ def test_cancelled_wins_over_what_completes_a_millisecond_later(scene: Scene) ->
     scene.advance(1)
     assert scene.told == [("x", "cancelled", 4)]
     assert scene.signal("k", "b") == 0
-    outcome = wait.result()
+    outcome = wait.result(0)
     assert (outcome.outcome, outcome.at, outcome.decided_by, outcome.missing) == ("cancelled", 4, "stop", "b")
 
 
@@ -127,7 +127,7 @@ def test_each_beat_moves_the_deadline_and_a_beat_at_the_deadline_is_in_time(scen
     scene.advance(1)
     assert scene.told == [("x", "expired", 35)]
     assert scene.signal("k", "beat") == 0
-    outcome = wait.result()
+    outcome = wait.result(0)
     assert (outcome.waited_ms, outcome.missing, outcome.deadline) == (35, "beat", 35)
     assert outcome.explain().endswith("no beat for 10 ms")
 
@@ -141,7 +141,7 @@ def test_a_beat_does_not_undo_a_cancellation_of_the_same_instant(scene: Scene, k
     scene.advance(1)
     assert scene.told == [("x", "cancelled", 4)]
     scene.signal("k", "stop")
-    outcome = wait.result()
+    outcome = wait.result(0)
     assert (outcome.at, outcome.decided_by, outcome.deadline) == (4, "stop", 14)
 
 

@@ -8,7 +8,6 @@ from .timer import CORE, DRIVERS, SYSTEM, TIMER, WHEEL
 MUTANTS = [
     Mutant("an overdue task waits a whole turn", WHEEL, "max(entry._due // self.tick, self.position)", "entry._due // self.tick"),
     Mutant("an overflow wheel begins at zero", WHEEL, "self.size, self.position * self.tick)", "self.size, 0)"),
-    Mutant("a bucket that was taken is queued again", WHEEL, "        bucket._emptied()", "        pass"),
     Mutant("a bucket due now is looked over", WHEEL, "first[0] <= target:", "first[0] < target:"),
     Mutant("a bucket sinks first task first", WHEEL, "entry = bucket._prev\n", "entry = bucket._next\n"),
     Mutant("sinking ignores its limit", WHEEL, "while bucket and moved < limit:", "while bucket:"),

@@ -175,6 +175,18 @@ MUTANTS = [
         "                        del watching[place]\n",
         "                        pass\n",
     ),
+    Mutant(
+        "a purge takes no lock",
+        OPERATION,
+        "        with lock:\n            dropped = 0\n",
+        "        if True:\n            dropped = 0\n",
+    ),
+    Mutant(
+        "watching takes no lock",
+        OPERATION,
+        '        """Put it on all lists in one step; False if it has ended."""\n        with lock:\n',
+        '        """Put it on all lists in one step; False if it has ended."""\n        if True:\n',
+    ),
     # Sweeps
     Mutant(
         "a sweep stops at the first exception",
@@ -326,5 +338,11 @@ MUTANTS = [
         CORE,
         "            with self.lock:\n                return self.remove_all(operation)\n",
         "            return self.remove_all(operation)\n",
+    ),
+    Mutant(
+        "core: a purge takes no lock",
+        CORE,
+        "        with self.lock:\n            kept = {}\n",
+        "        if True:\n            kept = {}\n",
     ),
 ]

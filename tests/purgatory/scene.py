@@ -10,6 +10,9 @@ from sojourn.purgatory.purgatory import PurgatoryFace
 from sojourn.testing import ManualClock
 from support import BUILDS, Build
 
+PATIENCE_S = 30
+"""How long to wait for another thread: far more than it needs. Only a failing test, or a deadlock, waits so long."""
+
 
 class Room(NamedTuple):
     """The purgatory that goes with a build of the timer."""

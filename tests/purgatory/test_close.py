@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from purgatory.scene import ROOMS, Scene
+from purgatory.scene import PATIENCE_S, ROOMS, Scene
 from sojourn import ConfigError, TimerClosedError
 from sojourn.errors import PurgatoryClosedError
 from support import Build
-
-PATIENCE_S = 30
-"""Far more than any of these threads needs; only a failing test waits so long."""
 
 
 def test_close_returns_what_is_pending_and_ends_none_of_it(scene: Scene) -> None:

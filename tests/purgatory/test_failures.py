@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from purgatory.scene import Scene
+from purgatory.scene import PATIENCE_S, Scene
 from support import Build
 
 
@@ -23,9 +23,10 @@ def failing_at(nth: int, what: str = "failed") -> Callable[[Any], bool]:
 
 
 def in_another_thread(act: Callable[[], object]) -> None:
-    thread = threading.Thread(target=act)
+    thread = threading.Thread(target=act, daemon=True)
     thread.start()
-    thread.join()
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive(), "nobody has to wait"
 
 
 def reported(scene: Scene) -> list[tuple[str, str]]:

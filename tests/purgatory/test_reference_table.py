@@ -8,12 +8,8 @@ from typing import Any
 
 import pytest
 
-from purgatory.scene import Scene
+from purgatory.scene import PATIENCE_S, Scene
 from support import Build
-
-PATIENCE_S = 30
-"""Only a deadlock waits so long."""
-
 
 # an operation completed through one key stays on its other keys' lists until purged: memory grows
 # | it leaves all its keys when it completes; the purge remains as a safety net with its own threshold

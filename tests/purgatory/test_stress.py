@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from purgatory.scene import ROOMS, check
+from purgatory.scene import PATIENCE_S, ROOMS, check
 from sojourn.testing import ManualClock
 from support import BUILDS, Build
 
@@ -23,7 +23,6 @@ pytestmark = pytest.mark.stress
 THREADS = 8
 OPERATIONS = 1_000_000
 SEED = 20_240_101
-PATIENCE_S = 60
 LONGEST_MS = 20
 
 
