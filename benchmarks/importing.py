@@ -1,4 +1,4 @@
-"""What `import sojourn` costs a program that starts: beside an empty program, and beside what it would import instead."""
+"""What `import sojourn` adds to the start of a program, beside an empty one and what one would import instead."""
 
 from __future__ import annotations
 
