@@ -18,7 +18,7 @@ from concurrency.scheduler import Body, Program, Stage, explore
 from concurrency.world import CooperativeLock, TurnClock
 from hub.scene import ROOMS, check
 from sojourn.errors import HubFullError, PurgatoryClosedError
-from sojourn.hub import _core, _ending, _wait
+from sojourn.hub import _ending, _wait
 from sojourn.purgatory import _core as purgatory_core
 from sojourn.purgatory import _operation
 from sojourn.rules import Outcome, Rule, all_of
@@ -27,8 +27,7 @@ from support import Build
 
 LOCKS = frozenset({"acquire", "callback", "clock"})
 CALLS = frozenset({"call", "callback", "clock"})
-SHARED = ("hub/_plan.py", "hub/hub.py", "hub/_ending.py", "hub/_memory.py")
-LOCK_TYPES = (type(threading.Lock()), type(threading.RLock()))
+SHARED = ("hub/_plan.py", "hub/hub.py", "hub/_ending.py", "hub/_memory.py", "hub/_ids.py")
 
 WITHIN_MS = 1
 LATE_MS = 1_000
@@ -77,9 +76,6 @@ class World:
 
     def open(self) -> None:
         self.hub = ROOMS[self.build].Hub("world", timer=self.timer, shards=2, on_error=self._note, **self._options)
-        for name, value in list(vars(self.hub).items()):
-            if isinstance(value, LOCK_TYPES):
-                setattr(self.hub, name, CooperativeLock(self))
 
     def point(self, what: str) -> None:
         if what in self.at and (what != "call" or self._has_begun()):
@@ -257,8 +253,7 @@ def interleavings(
             world = World(stage, build, points, hub or {})
             for module in (_timer, _operation, _wait):
                 patch.setattr(module, "lock", world.lock)
-            for module in (_core, purgatory_core):
-                patch.setattr(module, "RLock", lambda: CooperativeLock(world))
+            patch.setattr(purgatory_core, "RLock", lambda: CooperativeLock(world))
             events = SimpleNamespace(Event=lambda: CooperativeEvent(stage), get_ident=threading.get_ident)
             patch.setattr(_ending, "threading", events)
             world.open()

@@ -1,27 +1,39 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, binding=False, embedsignature=True
-"""Waits and signals, compiled: what `_wait.py` says, with the GIL for a lock. Read that one first.
+"""Waits and signals, compiled: what `_wait.py` says. Read that one first.
 
-A wait for a single signal, the commonest, needs no inbox: the signal ends it on the spot.
+* A wait for a single signal, the commonest, takes no lock: from the stamp on, all that a call does to it is one step in
+  C, and the GIL is the lock. So `single` waits never meet the hub's lock, unless the hub remembers.
+* Conditions of several parts are read in Python. The hub's lock makes that one step, and whoever ends or extends such
+  a wait takes it too.
 """
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t
 
 from sojourn.purgatory._core cimport CANCELLED, COMPLETED, EXPIRED, DelayedOperation, Watchers
-
-from threading import RLock
+from sojourn.timer._core cimport Timer
 
 from ..errors import ConfigError, HubFullError
 from ..purgatory._keys import distinct
-from ..timer._state import whole_ms
 from ..rules import Event
-from ._ending import add_callback, await_outcome, explanation, future_of, outcome_of, wait_for
+from ..timer._state import MAX_MS, whole_ms
+from ._ending import (
+    add_callback, await_outcome, call_all, decided_by, explanation, future_of, not_by_hand, outcome_of,
+    tell_all, wait_for,
+)
 
 cdef enum:
     NS_PER_MS = 1_000_000
 
+cdef enum:              # what can be done to a wait
+    COME                # the timer has
+    CANCEL
+    COMPLETE
+    EXTEND
+
 cdef int64_t NOT_YET = -(2**62)     # no time of a wait
 cdef int64_t NO_LIMIT = 2**62
+cdef int64_t TOO_LONG = MAX_MS      # and whatever is longer
 
 
 @cython.no_gc
@@ -31,18 +43,18 @@ cdef class Wait(DelayedOperation):
     cdef readonly object _hub
     cdef readonly object _plan
     cdef object single              # the plan's
-    cdef object _id                 # None until asked for, where the hub made it up
+    cdef object _id                 # None where the hub made one up: then it is the number
     cdef int64_t number
-    cdef list inbox
     cdef public object _progress
+    cdef object callbacks           # None, one or a list of them; TimerTask's own would be dropped after a run
     cdef readonly int64_t opened_at
     cdef readonly int64_t deadline
     cdef int64_t ended_at
-    cdef readonly object decided_by
-    cdef int64_t met_at             # when its condition was met: it completes, unless somebody ends it first
+    cdef readonly object _by        # what ended it; None where that can be read from its progress
     cdef int64_t cancelled_at       # when a signal cancelled it: it ends when that instant is over, unless it completes
-    cdef object met_by              # the kind that did either
-    # `callback`, which a TimerTask of this kind has no other use for, holds None, one callback or a list of them.
+
+    def __init__(self, *args, **kwargs):
+        raise not_by_hand()
 
     # What users call
 
@@ -53,6 +65,28 @@ cdef class Wait(DelayedOperation):
 
     def done(self):
         return self.ended != 0
+
+    def cancel(self):
+        """End it as cancelled. True exactly for the caller that did; what is overdue expires instead."""
+        is_cancelled = self.in_one_step(CANCEL, hub_of(self).now(), 0)
+        self.tell()
+        return is_cancelled
+
+    def force_complete(self):
+        """Complete it, whatever its condition says. True exactly for the caller that did."""
+        is_completed = self.in_one_step(COMPLETE, hub_of(self).now(), 0)
+        self.tell()
+        return is_completed
+
+    def extend(self, delay_ms):
+        """Move the deadline to `delay_ms` from now, either way. False if it has ended, or is being cancelled."""
+        cdef Signals hub = hub_of(self)
+        cdef int64_t delay = min(whole_ms(delay_ms), TOO_LONG)
+        cdef int64_t now = hub.now()
+        hub.check_fits(delay, now, delay_ms)
+        is_extended = (hub.timer._is_open or hub.timer._refuse_to_extend()) and self.in_one_step(EXTEND, now, now + delay)
+        self.tell()
+        return is_extended
 
     def explain(self):
         """A sentence: how it ended, or what it still waits for."""
@@ -84,106 +118,143 @@ cdef class Wait(DelayedOperation):
         return self._plan.rule.name
 
     @property
+    def decided_by(self):
+        """What ended it: the kind of a signal, "deadline", "cancel" or "force_complete"; None while it is pending."""
+        return decided_by(self)
+
+    @property
     def at(self):
         return None if self.ended_at == NOT_YET else self.ended_at
 
-    # What the purgatory calls
-
-    def try_complete(self):
-        """Read the inbox; True once the condition is met."""
-        while self.inbox:
-            event = self.inbox.pop(0)
-            if <int64_t>event.at <= self.until() and self.reads(event):
-                self.met_at = event.at
-                self.met_by = event.kind
-                return True
-        return False
+    # What the timer calls
 
     def run(self):
-        """Its deadline has passed; or the instant of its cancellation, in which it could still complete."""
-        self.settle(EXPIRED if self.cancelled_at == NOT_YET else CANCELLED)
+        """The timer has come: too early if the deadline has just moved, and then it comes again."""
+        self.in_one_step(COME, hub_of(self).now(), 0)
+        self.tell()
 
-    cdef bint settle(self, uint8_t outcome) except -1:
-        """When and by what it ended, in one step with the outcome."""
-        cdef int64_t now = (<Signals>self._hub).now() if self._hub is not None else 0
-        if self.ended:
-            return False
-        if outcome == COMPLETED and self.met_at != NOT_YET:
-            self.ended_at = self.met_at
-            self.decided_by = self.met_by
-        elif outcome == CANCELLED and self.cancelled_at != NOT_YET:
-            self.ended_at = self.cancelled_at
-            self.decided_by = self.met_by
+    # Inside: one step in C or, where several parts are read, with the lock held
+
+    cdef bint in_one_step(self, int deed, int64_t now, int64_t deadline) except -1:
+        """Do it, unless it is over; True if that was done."""
+        if self.single is not None:
+            return not self.is_over(now) and self.do(deed, now, deadline)
+        lock = hub_of(self).lock
+        with lock:
+            return not self.is_over(now) and self.do(deed, now, deadline)
+
+    cdef bint do(self, int deed, int64_t now, int64_t deadline) except -1:
+        if deed == COME:
+            hub_of(self).arm(self, self.until(), now)
+        elif deed == COMPLETE:
+            return self.end(COMPLETED, now, "force_complete")
+        elif self.cancelled_at != NOT_YET:
+            return deed == CANCEL and self.end(CANCELLED, self.cancelled_at, self._plan.rule.cancels)
+        elif deed == CANCEL:
+            return self.end(CANCELLED, now, "cancel")
         else:
-            self.ended_at = self.deadline if outcome == EXPIRED else now
-        return DelayedOperation.settle(self, outcome)
-
-    cdef int tell(self) except -1:
-        if self.has_told:
-            return 0
-        held = self._take_callbacks()
-        if held is None:
-            return 0
-        for callback in held if type(held) is list else (held,):
-            try:
-                callback(self)
-            except Exception as exception:
-                self._hub._failed(self, exception)
-        return 0
-
-    # Inside
+            self.deadline = deadline
+            hub_of(self).arm(self, deadline, now)
+        return True
 
     cdef inline int64_t until(self) noexcept:
         """The last instant at which signals count."""
         return self.deadline if self.cancelled_at == NOT_YET else self.cancelled_at
 
-    cdef bint reads(self, event) except -1:
-        """Let the event count; True if the condition holds now."""
-        return event.kind == self.single if self.single is not None else self._plan.read(self, event)
+    cdef bint is_over(self, int64_t now) except -1:
+        """Whether it has ended; what should have by now does so here, late or not."""
+        if not self.ended and now > self.until():
+            if self.cancelled_at == NOT_YET:
+                self.end(EXPIRED, self.deadline, "deadline")
+            else:
+                self.end(CANCELLED, self.cancelled_at, self._plan.rule.cancels)
+        return self.ended != 0
 
-    def extend(self, delay_ms):
-        """Move the deadline to `delay_ms` from now. False if it has ended, or is being cancelled."""
-        delay = whole_ms(delay_ms)
-        return self._postpone(self._hub.now_ms() + delay, delay)
-
-    def _postpone(self, deadline, delay_ms):
-        """Move the deadline; the timer comes one millisecond after it, as a signal stamped like it still counts."""
-        if self.cancelled_at != NOT_YET or not DelayedOperation.extend(self, delay_ms + 1):
+    cdef bint end(self, uint8_t outcome, int64_t at, by) except -1:
+        """Leave pending for `outcome`, its keys and the timer. True only for the caller that moved it, who tells."""
+        if self.ended:
             return False
-        self.deadline = deadline
+        self.ended = outcome
+        self.ended_at = at
+        self._by = by
+        if self.watchers != NULL:
+            (<Watchers>self.watchers).leave(self)
+        self.leave_timer()
         return True
 
-    def _keep_alive(self, int64_t at, int64_t within_ms):
-        """A sign of life moves the deadline; one of the instant of a cancellation, no more than that."""
-        self.deadline = at + within_ms
-        if self.cancelled_at == NOT_YET:
-            DelayedOperation.extend(self, within_ms + 1)
+    cdef bint complete(self, int64_t at, by) except -1:
+        """Its condition was met then; True if that is in time."""
+        if at < self.opened_at:     # the signal was on its way already
+            at = self.opened_at
+        return at <= self.until() and self.end(COMPLETED, at, by)
 
-    def _cancel_at(self, event):
-        """From now on only signals of this very instant count: completed goes before cancelled."""
-        self.met_by = event.kind
-        self.cancelled_at = event.at
-        DelayedOperation.extend(self, 1)
+    cdef bint hears(self, event) except -1:
+        """Let an event that its plan takes count, from the opening to the last instant; True if that completed it."""
+        cdef int64_t at = event.at
+        if self.single is not None:
+            return self.complete(at, self.single)
+        if at < self.opened_at:
+            at = self.opened_at
+            event = event._replace(at=at)
+        return not self.ended and at <= self.until() and self._plan.read(self, event)
+
+    def _complete(self, int64_t at):
+        return self.complete(at, None)
+
+    def _keep_alive(self, int64_t at):
+        """A sign of life moves the deadline, never back; once it is being cancelled, the timer comes all the same."""
+        cdef int64_t deadline = at + <int64_t>self._plan.within_ms
+        if deadline > self.deadline:
+            self.deadline = deadline
+            hub_of(self).arm(self, self.until(), at)
+
+    def _cancel_at(self, int64_t at, by):
+        """From now on only signals up to this very instant count: completed goes before cancelled."""
+        if self.cancelled_at == NOT_YET or at < self.cancelled_at:
+            self.cancelled_at = at
+            hub_of(self).arm(self, at, at)
+
+    # Inside
+
+    def _cancel_untold(self, int64_t now):
+        return self.in_one_step(CANCEL, now, 0)
+
+    def _tell(self):
+        self.tell()
+
+    cdef int tell(self) except -1:
+        """Call what was hung on it, once it has ended, and once only. Its id is free by then."""
+        if not self.ended or self.has_told:
+            return 0
+        held = self.callbacks
+        self.has_told = True
+        self.callbacks = None
+        if self._id is not None:
+            self._hub._has_ended(self)
+        if held is None:
+            return 0
+        if type(held) is list:
+            call_all(self, iter(held))
+            return 0
+        try:
+            held(self)
+        except Exception as exception:
+            self._hub._failed(self, exception)
+        return 0
 
     def _hang(self, callback):
         """Add a callback; False if it is too late for that."""
         cdef list several = [None, callback]    # made beforehand: this may run a garbage collection
         if self.has_told:
             return False
-        if self.callback is None:
-            self.callback = callback
-        elif type(self.callback) is list:
-            (<list>self.callback).append(callback)
+        if self.callbacks is None:
+            self.callbacks = callback
+        elif type(self.callbacks) is list:
+            (<list>self.callbacks).append(callback)
         else:
-            several[0] = self.callback
-            self.callback = several
+            several[0] = self.callbacks
+            self.callbacks = several
         return True
-
-    def _take_callbacks(self):
-        held = self.callback
-        self.has_told = True
-        self.callback = None
-        return held
 
 
 cdef class Signals(Watchers):
@@ -192,18 +263,18 @@ cdef class Signals(Watchers):
     cdef int64_t epoch_ms
     cdef public object _memory
     cdef public int64_t _limit
-    cdef object memory_lock
     cdef int64_t last_number
-    cdef object last_until          # what `wait` was last asked for, and the plan for that
-    cdef object last_within
-    cdef object last_rule
-    cdef object last_plan
+    cdef tuple last                 # what `wait` was last asked for, and the plan for that
 
     def __init__(self, timer, shards):
         Watchers.__init__(self, timer, shards)
         self.epoch_ms = (timer.clock.wall_ns() - timer.clock.now_ns()) // NS_PER_MS
         self._limit = NO_LIMIT
-        self.memory_lock = RLock()
+
+    @property
+    def _lock(self):
+        """Reentrant. Held while waits read, never while they tell."""
+        return self.lock
 
     cdef int64_t now(self) except? -1:
         return floor_ms(self.timer.now_ns()) + self.epoch_ms
@@ -218,101 +289,115 @@ cdef class Signals(Watchers):
         The wait's `result()` is its outcome, `await` works too, and `callback(wait)` is called when it has ended.
         Waiting twice with the same `id` is the same wait.
         """
-        if until is self.last_until and within is self.last_within and rule is self.last_rule:
-            plan = self.last_plan
+        cdef tuple last = self.last
+        cdef Wait wait
+        if last is not None and until is last[0] and within is last[1] and rule is last[2]:
+            plan = last[3]
         else:
-            plan = None
-        if plan is None:
             plan = self._plan(until, within, rule)
-            self.last_until, self.last_within, self.last_rule, self.last_plan = until, within, rule, plan
+            self.last = (until, within, rule, plan)
         if id is not None:
-            return self._open_once(plan, distinct(key) if isinstance(key, list) else (key,), id, callback)
-        if isinstance(key, list):
-            return self.open(plan, distinct(key), False, None, callback)
-        return self.open(plan, key, True, None, callback)
+            wait = self._open_once(plan, distinct(key) if isinstance(key, list) else (key,), id, callback, self.now())
+        elif isinstance(key, list):
+            wait = self.open(plan, distinct(key), False, None, callback, self.now())
+        else:
+            wait = self.open(plan, key, True, None, callback, self.now())
+        if self._memory is not None:
+            self._has_recalled()
+            wait.tell()             # what was recalled may have ended it
+        return wait
 
     def signal(self, key, kind, source=None, value=None):
         """Tell every wait on the key that something of this kind has happened; return how many that completed."""
-        cdef int64_t at
-        cdef int64_t count = 0
-        if self._memory is not None:
-            return self.signal_and_keep(Event(key, kind, self.now(), source, value))
-        watching = self.watching(key)
-        if watching is None:
-            return 0
-        at = self.now()
-        if isinstance(watching, Wait) and (<Wait>watching).single is not None:
-            return int(self.end(<Wait>watching, kind, at))
-        event = Event(key, kind, at, source, value)
-        waits = [wait for wait in (watching if type(watching) is list else [watching]) if (<Wait>wait)._plan.takes(event)]
-        for wait in waits:
-            if (<Wait>wait).inbox is not None:
-                (<Wait>wait).inbox.append(event)
-        for wait in waits:
-            count += self.end(<Wait>wait, kind, at) if (<Wait>wait).inbox is None else self.check(<Wait>wait)
-        return count
+        cdef int64_t at = self.now()
+        cdef Wait wait
+        if self._memory is None:
+            watching = self.watching(key)
+            if watching is None:
+                return 0
+            if type(watching) is Wait and (<Wait>watching).single is not None:
+                wait = <Wait>watching
+                if kind != wait.single or not wait.complete(at, wait.single):
+                    return 0
+                wait.tell()
+                return 1
+        return self._spread(Event(key, kind, at, source, value))
 
-    cdef bint end(self, Wait wait, kind, int64_t at) except -1:
-        """A signal for a wait that one signal ends."""
-        if wait.ended or kind != wait.single or at > wait.until():
-            return False
-        wait.met_at = at
-        wait.met_by = kind
-        return wait.settle(COMPLETED)
+    def _spread(self, event):
+        """Let an event count for all who wait on its key; return how many that completed."""
+        completed = []
+        try:
+            with self.lock:
+                waits = [wait for wait in self._watching(event.key) if (<Wait?>wait)._plan.takes(event)]
+                if self._memory is not None:
+                    self._memory.keep(event)
+                for wait in waits:
+                    if (<Wait>wait).hears(event):
+                        completed.append(wait)
+        finally:
+            tell_all(iter(completed))
+        return len(completed)
 
-    cdef object signal_and_keep(self, event):
-        cdef int64_t count = 0
-        with self.memory_lock:
-            waits = [wait for wait in self._watching(event.key) if (<Wait>wait)._plan.takes(event)]
-            self._memory.keep(event)
-            for wait in waits:
-                (<Wait>wait).inbox.append(event)
-        for wait in waits:
-            count += self.check(<Wait>wait)
-        return count
+    def _open(self, plan, tuple keys, wait_id, callback, int64_t now):
+        """A wait of that plan, on those keys, from then on. If it has ended already, the caller lets it tell."""
+        return self.open(plan, keys[0] if len(keys) == 1 else keys, len(keys) == 1, wait_id, callback, now)
 
-    def _open(self, plan, tuple keys, wait_id, callback):
-        """A wait of that plan, on those keys, from now on."""
-        return self.open(plan, keys[0] if len(keys) == 1 else keys, len(keys) == 1, wait_id, callback)
-
-    cdef Wait open(self, plan, keys, bint is_one, wait_id, callback):
+    cdef Wait open(self, plan, keys, bint is_one, wait_id, callback, int64_t now):
         cdef Wait wait = Wait.__new__(Wait)
-        cdef int64_t within_ms = plan.within_ms
+        cdef int64_t within = plan.within_ms
         wait._hub = self
         wait._plan = plan
         wait.single = plan.single
         wait._id = wait_id
-        wait.callback = callback
-        wait.ended_at = wait.met_at = wait.cancelled_at = NOT_YET
-        if wait.single is None or self._memory is not None:
-            wait.inbox = []
+        wait.callbacks = callback
+        wait.opened_at = now
+        wait.deadline = now + within
+        wait.delay = within + 1
+        wait.ended_at = wait.cancelled_at = NOT_YET
+        self.check_fits(within, now, within)
         if self._delayed >= self._limit:
             self._refuse_more()
         self.admit(wait)
         self.last_number += 1
         wait.number = self.last_number
         try:
-            wait.opened_at = self.now()
-            wait.deadline = wait.opened_at + within_ms
-            self.begin(wait, keys, is_one)
+            if self._memory is None:
+                self.begin(wait, keys, is_one)
+            else:
+                with self.lock:
+                    recalled = self._memory.recall((keys,) if is_one else keys, now, wait)
+                    self.begin(wait, keys, is_one)
+                    for event in recalled:
+                        if wait.hears(event):
+                            break
         except BaseException:
             if wait.watchers != NULL:
                 self.unwatch(wait)
+            wait.leave_timer()
             raise
         return wait
 
     cdef int begin(self, Wait wait, keys, bint is_one) except -1:
-        if self._memory is None:
-            self.watch(wait, keys, is_one)
-        else:
-            with self.memory_lock:
-                wait.inbox = self._memory.recall((keys,) if is_one else keys, wait.opened_at, wait._plan)
-                self.watch(wait, keys, is_one)
-        if not wait.inbox or not wait.try_it():
-            wait.delay = wait.until() - wait.opened_at + 1
-            self.timer.add_task(wait, wait.delay, wait.delay)
-        if wait.ended:              # while it was being put in the timer
-            wait.leave_timer()
+        self.watch(wait, keys, is_one)
+        if not self._is_open:       # in the same step: who closes finds all that are watched
+            self._refuse()
+        if not self.timer._is_open:
+            self.timer._refuse()
+        if not wait.ended:
+            self.arm(wait, wait.until(), wait.opened_at)
+        return 0
+
+    cdef int check_fits(self, int64_t delay, int64_t now, given) except -1:
+        self.timer.check_fits(delay + 1, now - self.epoch_ms, "delay_ms", given)
+        return 0
+
+    cdef int arm(self, Wait wait, int64_t until, int64_t now) except -1:
+        """Have the timer come when `until` is over, as a signal stamped like it still counts."""
+        cdef Timer timer = self.timer
+        if timer._is_open:
+            timer.join(wait)
+            wait.entry.deadline_ms = until + 1 - self.epoch_ms
+            timer.arm(wait, (now - self.epoch_ms) * NS_PER_MS)
         return 0
 
     # What the hub says for itself
@@ -321,12 +406,24 @@ cdef class Signals(Watchers):
         """The plan for these arguments."""
         raise ConfigError("this hub has no plans")
 
-    def _open_once(self, plan, keys, wait_id, callback):
+    def _open_once(self, plan, keys, wait_id, callback, now):
         """The wait of that id, or a new one."""
-        return self._open(plan, keys, wait_id, callback)
+        return self._open(plan, keys, wait_id, callback, now)
+
+    def _has_recalled(self):
+        """Early signals have been read, or passed over."""
+
+    def _has_ended(self, wait):
+        """A wait that was given an id has ended."""
 
     def _refuse_more(self):
         raise HubFullError("this hub is full")
+
+
+cdef inline Signals hub_of(Wait wait):
+    if wait._hub is None:
+        raise not_by_hand()
+    return <Signals>wait._hub
 
 
 cdef inline int64_t floor_ms(int64_t ns) noexcept:

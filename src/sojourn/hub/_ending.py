@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,26 +21,36 @@ if TYPE_CHECKING:
     from ._wait import Wait
 
 
+def not_by_hand() -> TypeError:
+    return TypeError("a Wait is made by a hub: use hub.wait(key, until, within)")
+
+
 def add_callback(wait: Wait, callback: Callable[[Wait], object]) -> None:
     """Have it called when the wait has ended; at once, if that is so already."""
     if not wait._hang(callback):
-        _call(wait, callback)
+        call_all(wait, iter((callback,)))
 
 
-def run_callbacks(wait: Wait) -> None:
-    """Call all, once. What one raises goes to the hub's `on_error`, and the next is called."""
-    held = wait._take_callbacks()
-    if held is None:
-        return
-    for callback in held if isinstance(held, list) else (held,):
-        _call(wait, callback)
+def tell_all(waits: Iterator[Wait]) -> None:
+    """Let each wait tell that it has ended, even if one of them is told to exit."""
+    for wait in waits:
+        try:
+            wait._tell()
+        except BaseException:
+            tell_all(waits)
+            raise
 
 
-def _call(wait: Wait, callback: Callable[[Wait], object]) -> None:
-    try:
-        callback(wait)
-    except Exception as exception:
-        wait._hub._failed(wait, exception)
+def call_all(wait: Wait, callbacks: Iterator[Callable[[Wait], object]]) -> None:
+    """Call each once. What one raises goes to the hub's `on_error`; an exit goes on when all have been called."""
+    for callback in callbacks:
+        try:
+            callback(wait)
+        except Exception as exception:
+            wait._hub._failed(wait, exception)
+        except BaseException:
+            call_all(wait, callbacks)
+            raise
 
 
 def wait_for(wait: Wait, timeout: float | None) -> None:
@@ -77,37 +87,36 @@ def _set(future: asyncio.Future[Outcome], wait: Wait) -> None:
 
 
 def outcome_of(wait: Wait) -> Outcome:
-    """The outcome of a wait that has ended, as the law puts it."""
-    ending = wait.outcome
+    """The outcome of a wait that has ended, as the law puts it. Nothing is read after the end: it stays the same."""
+    ending, at, by = wait.outcome, wait.at, wait.decided_by
     assert ending is not None
-    assert wait.at is not None
+    assert at is not None
+    assert by is not None
     return conclude(
         _operation(wait),
         ending,
-        wait.at,
+        at,
         deadline=wait.deadline,
-        met_at=wait.at if ending == "completed" else None,
-        decided_by=_decided_by(wait),
-        progress_of=_progress_of(wait),
+        met_at=at if ending == "completed" else None,
+        decided_by=by,
+        progress_of=progress_of(wait),
     )
 
 
-def _decided_by(wait: Wait) -> str:
+def decided_by(wait: Wait) -> str | None:
     """As the law has it: of signals at the same instant, the one that the rule names first."""
-    if wait.outcome == "completed" and wait._progress is not None and wait._progress.met_at is not None:
+    if wait._by is None and wait._progress is not None and wait.done():
         return wait._progress.decided_by("completed")
-    return (
-        wait.decided_by
-        or {"completed": "force_complete", "cancelled": "cancel", "expired": "deadline"}[str(wait.outcome)]
-    )
+    return wait._by
 
 
 def explanation(wait: Wait) -> str:
-    if wait.done():
-        return outcome_of(wait).explain()
-    left = duration_text(max(0, wait.deadline - wait._hub.now_ms()))
-    missing = missing_text(wait._plan.rule.until, _progress_of(wait))
-    return f"pending, {left} left: missing {missing}"
+    now_ms = wait._hub.now_ms()
+    with wait._hub._lock:
+        if not wait.done():
+            left = duration_text(max(0, wait.deadline - now_ms))
+            return f"pending, {left} left: missing {missing_text(wait._plan.rule.until, progress_of(wait))}"
+    return outcome_of(wait).explain()
 
 
 def _operation(wait: Wait) -> Operation:
@@ -115,11 +124,11 @@ def _operation(wait: Wait) -> Operation:
     return Operation(rule, wait.key, wait.opened_at, wait.opened_at + wait._plan.within_ms, str(wait.id))  # type: ignore[arg-type]
 
 
-def _progress_of(wait: Wait) -> Callable[[Leaf], Progress]:
+def progress_of(wait: Wait) -> Callable[[Leaf], Progress]:
     """How far each leaf of the condition has come."""
     at = wait.deadline if wait.at is None else wait.at
     waiting = wait._progress
     if waiting is None:  # nothing counted, or the one signal that decided
-        have = int(wait.outcome == "completed")
+        have = int(wait._by is not None and wait._by == wait._plan.single)
         return lambda leaf: Progress(have)
     return lambda leaf: waiting.progress(leaf, at)

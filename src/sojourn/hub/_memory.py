@@ -3,39 +3,58 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ..errors import RuleError
 from ..rules import Event
 
 if TYPE_CHECKING:
-    from ._plan import Plan
+    from ._wait import Wait
 
 
 class Memory:
-    """The signals of the last `keep_ms`, at most `most` of them, the oldest going first. keep: O(1) amortised."""
+    """The signals of the last `keep_ms`, at most `most` of them, the oldest going first. keep: O(1) amortised.
+
+    Not thread-safe: the hub holds its lock.
+    """
 
     def __init__(self, keep_ms: int, most: int) -> None:
         self.keep_ms = keep_ms
         self._most = most
         self._events: deque[Event] = deque()
         self._by_key: dict[Hashable, deque[Event]] = {}
+        self._passed_over: deque[tuple[Wait, RuleError]] = deque()
 
     def __len__(self) -> int:
         return len(self._events)
 
     def keep(self, event: Event) -> None:
         self._forget(event.at)
-        self._events.append(event)
         self._by_key.setdefault(event.key, deque()).append(event)
+        self._events.append(event)
         if len(self._events) > self._most:
             self._drop_oldest()
 
-    def recall(self, keys: Iterable[Hashable], opened_at: int, plan: Plan) -> list[Event]:
-        """What a wait on these keys missed. It counts as if it came with the wait: it is stamped like its opening."""
-        self._forget(opened_at)
-        found = [event for key in keys for event in self._by_key.get(key, ()) if event.kind in plan.kinds]
-        return [event._replace(at=opened_at) for event in sorted(found, key=lambda event: event.at)]
+    def recall(self, keys: Iterable[Hashable], now_ms: int, wait: Wait) -> list[Event]:
+        """What a wait on these keys has missed, in the order of time. What its plan cannot use is passed over."""
+        self._forget(now_ms)
+        kept = [event for key in keys for event in self._by_key.get(key, ())]
+        return [event for event in sorted(kept, key=lambda event: event.at) if self._is_for(wait, event)]
+
+    def passed_over(self) -> Iterator[tuple[Wait, RuleError]]:
+        """Signals that waits could not use, each once: it is too late to tell those who signalled. From any thread."""
+        with suppress(IndexError):
+            while True:
+                yield self._passed_over.popleft()
+
+    def _is_for(self, wait: Wait, event: Event) -> bool:
+        try:
+            return wait._plan.takes(event)
+        except RuleError as error:
+            self._passed_over.append((wait, error))
+            return False
 
     def _forget(self, now_ms: int) -> None:
         while self._events and self._events[0].at < now_ms - self.keep_ms:

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import builtins
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from ..errors import ConfigError, HubFullError, PurgatoryClosedError
 from ..purgatory.purgatory import OnError, PurgatoryFace, log_error
-from ..rules import Condition, Rule
+from ..rules import Condition, Event, Rule
 from ..rules.duration import Duration, duration_ms
 from ..timer import AsyncTimer, LatenessHistogram, SystemTimer
 from ._build import Signals, Wait
+from ._ending import tell_all
+from ._ids import Ids
 from ._memory import Memory
 from ._plan import Plan
 
 if TYPE_CHECKING:
     from ..clock import Clock
-    from ..rules import Event
     from ..timer import Timer
     from ._wait import Signals as Lists
 else:
     Lists = object  # mixed in below, so that tests can put the same face on either build
 
 PLANS_KEPT = 1_000
-"""Plans of conditions given to `wait` directly; beyond that the oldest goes, and is made again when needed."""
+"""Beyond that all plans go, and are made again when needed."""
 
 
 class HubStats(NamedTuple):
@@ -48,6 +48,11 @@ class HubFace(PurgatoryFace, Lists):
     `max_pending`  refuse further waits beyond that many, with `HubFullError`.
     `clock`        for tests: a `ManualClock` runs everything in virtual time.
     `timer`        a timer to share; it goes on when the hub is closed.
+    `on_error`     told the wait and what one of its callbacks raised, or which early signal it could not use.
+
+    A hub obeys the law, but is eager: a wait completes with the first signal that meets its condition, whatever else
+    comes within the same millisecond. So where the law would name the kind that the rule mentions first, `decided_by`
+    may name another one of that instant. Outcome and time are the law's.
     """
 
     _own_timer_type: Callable[..., SystemTimer | AsyncTimer]
@@ -66,29 +71,40 @@ class HubFace(PurgatoryFace, Lists):
     ) -> None:
         if timer is not None and clock is not None:
             raise ConfigError("timer and clock: a timer has a clock of its own; give one of the two")
+        if remember_most < 0 or (max_pending is not None and max_pending < 0):
+            raise ConfigError(f"remember_most={remember_most}, max_pending={max_pending}: at least 0 each")
+        keep_ms = None if remember is None else duration_ms(remember)
         own = type(self)._own_timer_type(name, clock=clock) if timer is None else None
         super().__init__(name, timer=own or timer, shards=shards, on_error=on_error)
         self._own_timer = own
-        if remember is not None:
-            self._memory = Memory(duration_ms(remember), remember_most)
+        if keep_ms is not None:
+            self._memory = Memory(keep_ms, remember_most)
         if max_pending is not None:
             self._limit = max_pending
-        self._plans: dict[tuple[object, object], tuple[object, Plan]] = {}
-        self._by_id: dict[Hashable, Wait] = {}
-        self._ended_ids: deque[tuple[int, Hashable]] = deque()
+        self._plans: dict[tuple[object, ...], Plan] = {}
+        self._ids = Ids(keep_ms)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} {'open' if self._is_open else 'closed'}, {self.delayed} pending>"
 
     def signal_many(self, signals: Iterable[Event | tuple[Any, ...]]) -> int:
-        """Signal each `(key, kind)`, `(key, kind, source)` or `(key, kind, source, value)`; return how many ended."""
-        return sum(self.signal(*signal[:2], *signal[2:4]) for signal in signals)
+        """Signal each `(key, kind)`, `(key, kind, source)` or `(key, kind, source, value)`; return how many ended.
+
+        An `Event` will do too. Like any signal it is stamped with the time of the call, whatever its own says.
+        """
+        return sum(
+            self._spread(signal._replace(at=self.now_ms())) if isinstance(signal, Event) else self.signal(*signal)
+            for signal in signals
+        )
+
+    def try_complete_else_watch(self, operation: object, keys: object) -> NoReturn:
+        raise TypeError(f"{operation!r}: a hub holds waits of its own making; a Purgatory takes operations")
 
     def extend(self, wait: Wait | Hashable, within: Duration) -> bool:
         """Move the deadline to `within` from now. False if it has ended, or there is no such wait."""
         found = self.get(wait)
         ms = duration_ms(within)
-        return found is not None and not found.done() and found._postpone(self.now_ms() + ms, ms)
+        return found is not None and found.extend(ms)
 
     def cancel(self, wait: Wait | Hashable) -> bool:
         """End a wait as cancelled. True exactly for the caller that ended it."""
@@ -102,7 +118,11 @@ class HubFace(PurgatoryFace, Lists):
         """
         if isinstance(id, Wait):
             return id
-        return self._by_id.get(id) or next((wait for wait in self.list() if wait.id == id), None)
+        now_ms = self.now_ms()
+        with self._lock:
+            found = self._ids.get(id, now_ms)
+        pending: Iterable[Any] = () if found is not None else self._pending()
+        return found or next((wait for wait in pending if wait.id == id), None)
 
     def list(self, key: Hashable = None, *, rule: str | None = None, due_before: int | None = None) -> list[Wait]:
         """The pending waits, soonest deadline first: on a key, of a rule, due before a time (epoch milliseconds)."""
@@ -126,41 +146,61 @@ class HubFace(PurgatoryFace, Lists):
         return HubStats(self.delayed, *self._ended_counts(), remembered, self.timer.stats().lateness)
 
     def close(self, *, cancel_pending: bool = True) -> builtins.list[Wait]:  # type: ignore[override]
-        """Stop. Pending waits end as cancelled, so that nobody waits for them for ever; or are returned as they are."""
-        return super().close(cancel_pending=cancel_pending)  # type: ignore[return-value]
+        """Stop. Pending waits end as cancelled, so that nobody waits for them for ever, or as expired if they are
+        overdue; without `cancel_pending` they stay as they are. Returns those that were pending."""
+        if not cancel_pending:
+            return super().close()  # type: ignore[return-value]
+        now_ms = self.now_ms()
+        with self._lock:
+            self._is_open = False
+            left: builtins.list[Any] = self._pending()
+        for wait in left:
+            wait._cancel_untold(now_ms)
+        try:
+            tell_all(iter(left))
+        finally:
+            if self._own_timer is not None:
+                self._own_timer.close()
+        return left
 
     def _plan(self, until: str | Condition | None, within: Duration | None, rule: Rule | None) -> Plan:
-        """The plan for these arguments, made once: conditions are known by identity, which costs no comparing."""
-        asked = until if rule is None else rule
-        place = (asked if isinstance(asked, str) else id(asked), within)
-        found = self._plans.get(place)
-        if found is not None and (found[0] is asked or isinstance(asked, str)):
-            return found[1]
-        plan = Plan(Rule("wait", "wait", until, within) if rule is None else rule)
-        if len(self._plans) >= PLANS_KEPT:
-            del self._plans[next(iter(self._plans))]
-        self._plans[place] = (asked, plan)
-        return plan
+        """The plan for these arguments, made once. Equal is not enough: 1 is a duration, and True is not."""
+        asked = (until, within, type(within), rule)
+        try:
+            found = self._plans.get(asked)
+        except TypeError:  # not hashable, so not kept
+            return new_plan(until, within, rule)
+        if found is None:
+            found = new_plan(until, within, rule)
+            with self._lock:
+                if len(self._plans) >= PLANS_KEPT:
+                    self._plans.clear()
+                self._plans[asked] = found
+        return found
 
-    def _open_once(self, plan: Plan, keys: tuple[Hashable, ...], wait_id: Hashable, callback: Any) -> Wait:
-        self._forget_ids()
-        known = self._by_id.get(wait_id)
-        if known is not None:
-            if callback is not None:
-                known.add_done_callback(callback)
-            return known
-        wait = self._by_id[wait_id] = self._open(plan, keys, wait_id, callback)
-        wait.add_done_callback(self._has_ended)
-        return wait
+    def _open_once(self, plan: Plan, keys: tuple[Hashable, ...], wait_id: Hashable, callback: Any, now_ms: int) -> Wait:
+        with self._lock:
+            known = self._ids.get(wait_id, now_ms)
+            if known is None:
+                wait = self._open(plan, keys, wait_id, callback, now_ms)
+                self._ids.put(wait)
+                return wait
+        if callback is not None:
+            known.add_done_callback(callback)
+        return known
 
     def _has_ended(self, wait: Wait) -> None:
-        self._ended_ids.append((self.now_ms(), wait.id))
-        self._forget_ids()
+        try:
+            now_ms = self.now_ms()
+            with self._lock:
+                self._ids.has_ended(wait, now_ms)
+        except Exception as exception:  # an id that cannot be compared any more
+            self._failed(wait, exception)
 
-    def _forget_ids(self) -> None:
-        keep_ms = 0 if self._memory is None else self._memory.keep_ms
-        while self._ended_ids and self._ended_ids[0][0] <= self.now_ms() - keep_ms:
-            self._by_id.pop(self._ended_ids.popleft()[1], None)
+    def _has_recalled(self) -> None:
+        assert self._memory is not None
+        for wait, error in self._memory.passed_over():
+            self._failed(wait, error)
 
     def _refuse_more(self) -> NoReturn:
         raise HubFullError(
@@ -170,6 +210,10 @@ class HubFace(PurgatoryFace, Lists):
 
     def _refuse(self) -> NoReturn:
         raise PurgatoryClosedError(f"hub {self.name!r} is closed and would never end this; make a new one")
+
+
+def new_plan(until: str | Condition | None, within: Duration | None, rule: Rule | None) -> Plan:
+    return Plan(Rule("wait", "wait", until, within) if rule is None else rule)
 
 
 class SyncHubFace(HubFace):

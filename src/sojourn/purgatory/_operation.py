@@ -9,7 +9,7 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from threading import get_ident
 from typing import Literal, NoReturn, Self
 
@@ -324,10 +324,11 @@ class Watchers:
                 TimerTask.cancel(operation)
             return list(pending.values())
 
-    def _entries(self) -> Iterator[DelayedOperation]:
-        for shard in self._shards:
-            for watching in shard.values():
-                yield from watching.values()
+    def _entries(self) -> list[DelayedOperation]:
+        with lock:
+            return [
+                operation for shard in self._shards for watching in shard.values() for operation in watching.values()
+            ]
 
     def _shard(self, key: Hashable) -> dict[Hashable, dict[int, DelayedOperation]]:
         # By the upper bits of a mixed hash: a shard's own table goes by the lower ones, and would fill unevenly.
@@ -336,7 +337,7 @@ class Watchers:
     def _check_all(self) -> None:
         """Prove the invariants."""
         with lock:
-            entries = list(self._entries())
+            entries = self._entries()
             assert len(entries) == self._watched + self._strays, "watched is exact"
             assert sum(operation._watchers is not self for operation in entries) == self._strays, "none ended"
             assert len(set(map(id, entries))) <= self._delayed, "delayed counts them"

@@ -32,6 +32,7 @@ from .operation import operation_id as operation_id
 from .outcome import OUTCOME_COLUMNS as OUTCOME_COLUMNS
 from .outcome import Outcome as Outcome
 from .reading import event_error as event_error
+from .reading import source_error as source_error
 from .reading import value_error as value_error
 from .rule import Rule as Rule
 from .waiting import Waiting as Waiting
@@ -76,6 +77,7 @@ __all__ = [
     "outcomes",
     "reached",
     "seen",
+    "source_error",
     "total",
     "until_column",
     "value_error",

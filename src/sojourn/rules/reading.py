@@ -44,6 +44,11 @@ def event_error(rule: Rule, event: Event) -> str | None:
     return reason or value_error(rule.until, event)
 
 
+def source_error(source: object) -> str | None:
+    """Why this can be nobody's name; None if it can."""
+    return None if isinstance(source, str | int | None) else f"source {source!r} is neither a text nor a whole number"
+
+
 def _row_error(event: Event) -> str | None:
     for name, value in (("key", event.key), ("kind", event.kind), ("time", event.at)):
         if value is None:
@@ -53,9 +58,7 @@ def _row_error(event: Event) -> str | None:
             return f"{name} {text!r} is not a text"
     if not isinstance(event.at, int) or isinstance(event.at, bool) or abs(event.at) > LIMIT_MS:
         return f"time {event.at!r} is not a whole number of milliseconds within {LIMIT_MS} of the epoch"
-    if not isinstance(event.source, str | int | None):
-        return f"source {event.source!r} is neither a text nor a whole number"
-    return None
+    return source_error(event.source)
 
 
 def _reading(leaf: Total | Reached, event: Event) -> Any:
