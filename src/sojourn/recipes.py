@@ -1,17 +1,21 @@
 """Kafka's patterns, each a few lines over the hub.
 
-Each takes the hub to wait in, so that many share one timer; its `wait.result()` is the outcome.
+Each takes the hub to wait in, so that many share one timer; its `wait.result()` is the outcome. On a hub that
+remembers, what came early counts: there, give the next round of a quorum, barrier, mark or readiness a key of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from itertools import count
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from .errors import RuleError
 from .hub import Wait
+from .hub._ending import progress_of
 from .hub.hub import HubFace
-from .rules import Duration, Rule, all_of, reached, seen, total
+from .rules import Duration, Event, Rule, all_of, reached, seen, total, value_error
 
 T = TypeVar("T")
 
@@ -66,21 +70,41 @@ class Batcher(Generic[T]):
     ) -> None:
         self._hub, self._key, self._deliver, self._size = hub, key, deliver, size
         self._until, self._within = total("item", at_least=at_least), within
-        self._items: list[T] = []
+        self._batch: Batch[T] | None = None
         self._lock = Lock()
 
     def add(self, item: T) -> None:
         """The first item of a batch starts its time. From any thread; `deliver` is called without a lock."""
+        size = self._size(item)
+        reason = value_error(self._until, Event("", "item", 0, None, size))
+        if reason is not None:
+            raise RuleError(f"size({item!r}): {reason}")
         with self._lock:
-            if not self._items:
-                self._hub.wait(self._key, self._until, self._within, callback=self._full)
-            self._items.append(item)
-        self._hub.signal(self._key, "item", value=self._size(item))
+            batch = self._batch or self._begin()
+            batch.items.append(item)
+        self._hub.signal(batch.key, "item", value=size)
 
-    def _full(self, wait: Wait) -> None:
+    def _begin(self) -> Batch[T]:
+        batch: Batch[T] = Batch((self._key, next(batch_numbers)), [])
+        self._hub.wait(batch.key, self._until, self._within, callback=lambda wait: self._full(batch))
+        self._batch = batch
+        return batch
+
+    def _full(self, batch: Batch[T]) -> None:
         with self._lock:
-            items, self._items = self._items, []
-        self._deliver(items)
+            if self._batch is batch:
+                self._batch = None
+        self._deliver(batch.items)
+
+
+class Batch(NamedTuple, Generic[T]):
+    """What has gathered, and a key of its own, so that an item counts for this batch and no other."""
+
+    key: tuple[Hashable, int]
+    items: list[T]
+
+
+batch_numbers = count(1)
 
 
 class Barrier:
@@ -121,9 +145,9 @@ class DeadMansSwitch:
     def __init__(
         self, hub: HubFace, key: Hashable, *, within: Duration, callback: Callable[[Wait], object] | None = None
     ) -> None:
-        self._hub, self._key = hub, key
+        self._hub, self._key, self._callback = hub, key, callback
         rule = Rule("dead-mans-switch", "start", within=within, keeps_alive="beat")
-        self.wait: Wait = hub.wait(key, rule=rule, callback=callback)
+        self.wait: Wait = hub.wait(key, rule=rule, callback=self._ended)
 
     def beat(self) -> None:
         """Still alive: the time starts again."""
@@ -131,7 +155,11 @@ class DeadMansSwitch:
 
     def stop(self) -> bool:
         """Gone for good, and properly: nothing will be called."""
-        return self._hub.cancel(self.wait)
+        return self.wait.cancel()
+
+    def _ended(self, wait: Wait) -> None:
+        if wait.outcome == "expired" and self._callback is not None:
+            self._callback(wait)
 
 
 class LowWaterMark:
@@ -171,20 +199,22 @@ class Readiness:
 
     def __init__(self, hub: HubFace, key: Hashable, parts: Iterable[str], *, within: Duration, **options: Any) -> None:
         self._hub, self._key = hub, key
-        self._is_ready = dict.fromkeys(parts, False)
-        self.wait: Wait = hub.wait(key, all_of(*self._is_ready), within, **options)
+        self._parts = tuple(dict.fromkeys(parts))
+        self.wait: Wait = hub.wait(key, all_of(*self._parts), within, **options)
 
     def ready(self, part: str) -> bool:
         """A part is ready; True if that was the last."""
-        if part not in self._is_ready:
-            raise ValueError(f"part {part!r} is not awaited; there are {', '.join(self._is_ready)}")
-        self._is_ready[part] |= not self.wait.done()
+        if part not in self._parts:
+            raise ValueError(f"part {part!r} is not awaited; there are {', '.join(self._parts)}")
         return self._hub.signal(self._key, part) > 0
 
     @property
     def ready_parts(self) -> list[str]:
-        return [part for part, is_ready in self._is_ready.items() if is_ready]
+        """Those that were ready in time, so far."""
+        have = progress_of(self.wait)
+        return [part for part in self._parts if have(seen(part)).have]
 
     @property
     def missing_parts(self) -> list[str]:
-        return [part for part, is_ready in self._is_ready.items() if not is_ready]
+        ready = self.ready_parts
+        return [part for part in self._parts if part not in ready]

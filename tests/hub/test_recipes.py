@@ -141,28 +141,48 @@ def test_an_item_that_finds_no_room_is_refused_and_not_kept(build: Build) -> Non
     batches = Batches(scene)
     with pytest.raises(HubFullError):
         batches.add("a")
-    assert batches.batcher._items == []
+    assert batches.batcher._batch is None
+    assert scene.counts() == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("size", [-1, "much", None], ids=repr)
+def test_an_item_without_a_size_is_refused_and_not_kept(scene: Scene, size: Any) -> None:
+    batches = Batches(scene, size=lambda item: size if item == "odd" else 1)
+    batches.add("a")
+    with pytest.raises(RuleError, match=r"size\('odd'\): .* 'item'"):
+        batches.add("odd")
+    batches.add("b", "c")
+    assert batches.delivered == [(0, ["a", "b", "c"])]
 
 
 def test_an_item_of_a_batch_that_is_gone_does_not_count_for_the_next(scene: Scene) -> None:
-    """While the size of "slow" is taken its batch is delivered, and another has begun."""
+    """Before "slow" is counted its batch is delivered, and another has begun."""
+    batches, signal = Batches(scene, size=lambda item: 2), scene.hub.signal
 
-    def size(item: str) -> int:
-        if item == "slow":
-            scene.advance(11)
-            batches.add("a")
-        return 2
+    def meanwhile(*arguments: Any, **options: Any) -> int:
+        scene.hub.signal = signal
+        scene.advance(11)
+        batches.add("a")
+        return signal(*arguments, **options)
 
-    batches = Batches(scene, size=size)
+    scene.hub.signal = meanwhile
     batches.add("slow")
     assert batches.delivered == [(11, ["slow"])]
     batches.add("b")
     assert batches.delivered[1:] == [(11, ["a", "b"])]
 
 
+def test_two_batchers_may_share_a_key(scene: Scene) -> None:
+    one, other = Batches(scene), Batches(scene)
+    one.add("a", "b")
+    other.add("c")
+    scene.advance(11)
+    assert (one.delivered, other.delivered) == ([(11, ["a", "b"])], [(11, ["c"])])
+
+
 def test_batches_are_the_same_on_a_hub_that_remembers(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an earlier batch has counted is not counted again."""
-    monkeypatch.setattr(recipes, "Lock", StrictLock, raising=False)
+    monkeypatch.setattr(recipes, "Lock", StrictLock)
     scene = Scene(build, remember="1 s")
     batches = Batches(scene)
     batches.add(*"abcd")
