@@ -95,6 +95,32 @@ def test_a_callback_that_raises_keeps_no_other_wait_from_its_signal(scene: Scene
     assert (last.outcome, len(scene.errors)) == ("completed", 2)
 
 
+def leave(wait: Any) -> None:
+    raise SystemExit
+
+
+@each_end
+def test_an_exit_in_a_callback_goes_on_when_the_other_callbacks_have_been_called(scene: Scene, end: str) -> None:
+    wait, called = scene.wait(callback=leave), []
+    wait.add_done_callback(called.append)
+    wait.add_done_callback(leave)
+    wait.add_done_callback(called.append)
+    with pytest.raises(SystemExit):
+        ENDS[end](scene, wait)
+    assert (called, wait.outcome, scene.errors) == ([wait, wait], end, [])
+
+
+@pytest.mark.parametrize("end", ["signal", "close"])
+def test_an_exit_in_a_callback_goes_on_when_the_other_waits_have_been_told(scene: Scene, end: str) -> None:
+    for id, callback in enumerate([scene.note, leave, scene.note, leave, scene.note]):
+        scene.wait("k", id=id, callback=callback)
+    with pytest.raises(SystemExit):
+        scene.hub.signal("k", "paid") if end == "signal" else scene.hub.close()
+    assert sorted(id for id, _, _ in scene.told) == [0, 2, 4]
+    scene.check()
+    assert scene.hub.timer._is_open == (end == "signal")
+
+
 def test_without_a_handler_errors_go_to_the_log(build: Build, caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(build, on_error=lambda wait, error: stumble(wait))
     scene.wait(callback=lambda wait: {}["missing"])

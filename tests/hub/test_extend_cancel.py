@@ -170,4 +170,13 @@ def test_a_wait_that_is_forced_completes_now(scene: Scene) -> None:
     scene.advance(3)
     assert wait.force_complete()
     assert (wait.outcome, wait.at, wait.result(0).waited_ms) == ("completed", 3, 3)
-    assert wait.result(0).decided_by != "deadline"
+    assert (wait.result(0).decided_by, wait.result(0).seen) == ("force_complete", "no paid")
+
+
+def test_a_hub_takes_no_operations_and_a_wait_is_not_made_by_hand(scene: Scene) -> None:
+    with pytest.raises(TypeError, match="a Purgatory takes operations"):
+        scene.hub.try_complete_else_watch(scene.wait(), ["k"])
+    with pytest.raises(TypeError, match=r"use hub\.wait"):
+        scene.room.Wait(5)
+    with pytest.raises((TypeError, AttributeError)):
+        scene.room.Wait.__new__(scene.room.Wait).cancel()

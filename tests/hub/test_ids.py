@@ -54,6 +54,31 @@ def test_a_callback_may_wait_again_with_the_id_of_the_wait_that_ended(scene: Sce
     assert (again[0] is first, again[0].done(), scene.hub.get("x")) == (False, False, again[0])
 
 
+def test_an_id_that_cannot_be_compared_any_more_keeps_nobody_from_being_told(scene: Scene) -> None:
+    class Id:
+        is_broken = False
+
+        def __hash__(self) -> int:
+            return {}["broken"] if self.is_broken else 7
+
+    wait = scene.wait(id=(id := Id()))
+    id.is_broken = True
+    assert scene.hub.signal("k", "paid") == 1
+    assert (scene.told, [(who, type(error)) for who, error in scene.errors]) == (
+        [(id, "completed", 0)],
+        [(wait, KeyError)],
+    )
+
+
+def test_ids_leave_nothing_behind(build: Build) -> None:
+    for scene in (Scene(build), Scene(build, remember=REMEMBER_MS)):
+        for i in range(200):
+            scene.hub.wait(i, "paid", 100, id=i)
+            scene.hub.signal(i, "paid")
+            scene.clock.advance(1)
+        assert len(scene.hub._ids) == (0 if scene.hub._memory is None else REMEMBER_MS + 1)
+
+
 @pytest.mark.parametrize("end", ["completed", "expired", "cancelled"])
 def test_a_hub_that_remembers_knows_an_id_for_a_while_after_the_end(remembering: Scene, end: str) -> None:
     scene = remembering

@@ -127,12 +127,15 @@ def test_a_wait_that_completes_at_once_is_not_in_anybodys_way(build: Build) -> N
 
 
 def test_an_early_value_that_makes_no_sense_keeps_nobody_from_waiting(scene: Scene) -> None:
-    """It could not be an error for the one who signalled: nobody was there to say what makes sense."""
+    """It could not be an error for the one who signalled: nobody was there to say what makes sense. It is reported."""
     scene.signal("k", "sent", None, "no number")
     scene.signal("k", "sent", None, 2)
     wait = scene.wait("k", total("sent", at_least=5))
     assert scene.signal("k", "sent", None, 3) == 1
     assert wait.outcome == "completed"
+    assert [(who, str(error)) for who, error in scene.errors] == [
+        (wait, "signal 'sent' to 'k': value 'no number' of 'sent' is not a number")
+    ]
 
 
 def test_a_signal_that_is_refused_is_not_remembered(scene: Scene) -> None:

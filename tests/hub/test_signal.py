@@ -55,6 +55,14 @@ def test_signal_many_takes_events_which_are_stamped_now_as_any_signal(scene: Sce
     assert wait.at == 7
 
 
+def test_further_columns_of_events_count(scene: Scene) -> None:
+    scene.wait("k", total("sent", of="bytes", at_least=5))
+    events = [Event("k", "sent", 0, columns={"bytes": size}) for size in (3, 2)]
+    assert scene.hub.signal_many(events) == 1
+    with pytest.raises(TypeError):
+        scene.hub.signal_many([("k", "sent", "x", 1, "one too many")])
+
+
 BAD_VALUES = {
     "none": (total("a", at_least=5), None, "no value on 'a'"),
     "text": (total("a", at_least=5), "5", "value '5' of 'a' is not a number"),

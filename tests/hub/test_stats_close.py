@@ -128,6 +128,8 @@ def test_a_shared_timer_that_is_closed_first_refuses_further_waits_and_leaves_no
         (ConfigError, {"shards": 0}),
         (RuleError, {"remember": "soon"}),
         (RuleError, {"remember": -1}),
+        (ConfigError, {"remember": "1 s", "remember_most": -1}),
+        (ConfigError, {"max_pending": -1}),
     ],
     ids=str,
 )

@@ -132,6 +132,24 @@ def test_each_beat_moves_the_deadline_and_a_beat_at_the_deadline_is_in_time(scen
     assert outcome.explain().endswith("no beat for 10 ms")
 
 
+def test_a_beat_does_not_shorten_what_was_extended_by_hand(scene: Scene) -> None:
+    wait = scene.wait(rule=ALIVE)
+    scene.hub.extend(wait, 50)
+    scene.signal("k", "beat")
+    assert wait.deadline == 50
+    scene.advance(45)
+    scene.signal("k", "beat")
+    assert wait.deadline == 55
+
+
+def test_nothing_is_kept_of_a_beat(scene: Scene) -> None:
+    wait = scene.wait(rule=ALIVE)
+    for _ in range(100):
+        scene.advance(10)
+        scene.signal("k", "beat")
+    assert (wait._progress, wait.deadline) == (None, 1_010)
+
+
 @pytest.mark.parametrize("kinds", [["stop", "beat"], ["beat", "stop"], ["stop", "beat", "stop"]], ids=" ".join)
 def test_a_beat_does_not_undo_a_cancellation_of_the_same_instant(scene: Scene, kinds: list[str]) -> None:
     wait = scene.wait(rule=ALIVE, id="x")
