@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -93,6 +95,26 @@ def test_an_awaiter_that_is_cancelled_is_nobody_elses_business(on_loop: Any) -> 
         assert not wait.done()
         assert virtual.hub.signal("k", "paid") == 1
         assert (await other).outcome == "completed"
+
+    on_loop(main)
+
+
+def test_an_awaiter_that_is_cancelled_leaves_nothing_behind(on_loop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main(virtual: Virtual) -> None:
+        loop, futures = asyncio.get_running_loop(), weakref.WeakSet()
+        create_future = loop.create_future
+        wait = virtual.hub.wait("k", "paid", 10)
+        monkeypatch.setattr(loop, "create_future", lambda: (future := create_future(), futures.add(future))[0])
+        awaiting = [asyncio.ensure_future(wait) for _ in range(3)]
+        await a_turn()
+        assert len(futures) == 3
+        for awaiter in awaiting:
+            awaiter.cancel()
+        await a_turn()
+        monkeypatch.undo()
+        del awaiter, awaiting
+        gc.collect()
+        assert (len(futures), wait.done(), virtual.hub.signal("k", "paid")) == (0, False, 1)
 
     on_loop(main)
 

@@ -128,6 +128,15 @@ def test_without_a_handler_errors_go_to_the_log(build: Build, caplog: pytest.Log
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [KeyError, ZeroDivisionError]
 
 
+@pytest.mark.parametrize("callback", [7, [print]], ids=repr)
+def test_what_cannot_be_called_is_refused_at_the_door(scene: Scene, callback: Any) -> None:
+    wait = scene.wait("l")
+    for take in (lambda: scene.hub.wait("k", "paid", 9, callback=callback), lambda: wait.add_done_callback(callback)):
+        with pytest.raises(TypeError, match="cannot be called; give a function that takes the wait"):
+            take()
+    scene.check()
+
+
 def test_a_callback_may_wait_again_on_the_same_key(scene: Scene) -> None:
     again: list[Any] = []
     scene.wait(callback=lambda wait: again.append(scene.wait(id="second")))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hub.scene import GUARD_S, Scene
+from sojourn.hub import _ending
 
 ENDS: dict[str, Callable[[Scene, Any], object]] = {
     "completed": lambda scene, wait: scene.hub.signal("k", "paid"),
@@ -55,6 +59,26 @@ def test_asking_no_longer_than_so_long_raises_a_timeout_error_and_changes_nothin
     assert not wait.done()
     assert scene.signal("k", "paid") == 1
     assert wait.result(0).outcome == "completed"
+
+
+def test_who_asks_in_vain_leaves_nothing_behind(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    class Event(threading.Event):
+        def __init__(self) -> None:
+            super().__init__()
+            events.add(self)
+
+    monkeypatch.setattr(_ending, "threading", SimpleNamespace(Event=Event))
+    wait = scene.wait(callback=None)
+    for callbacks in range(3):
+        with pytest.raises(TimeoutError):
+            wait.result(0)
+        gc.collect()
+        assert not events
+        wait.add_done_callback(lambda wait, i=callbacks: scene.told.append(i))
+    scene.signal("k", "paid")
+    assert scene.told == [0, 1, 2]
 
 
 def test_a_callback_may_ask_for_the_result(scene: Scene) -> None:

@@ -18,8 +18,8 @@ from ..purgatory._keys import distinct
 from ..rules import Event
 from ..timer._state import MAX_MS, whole_ms
 from ._ending import (
-    add_callback, await_outcome, call_all, decided_by, explanation, future_of, not_by_hand, outcome_of,
-    tell_all, wait_for,
+    add_callback, await_outcome, call_all, check_callback, decided_by, explanation, future_of, not_by_hand, outcome_of, tell_all,
+    wait_for,
 )
 
 cdef enum:
@@ -256,6 +256,17 @@ cdef class Wait(DelayedOperation):
             self.callbacks = several
         return True
 
+    def _unhang(self, callback):
+        """Take a callback off again, unless it has been called."""
+        cdef Py_ssize_t i
+        if self.callbacks is callback:
+            self.callbacks = None
+        elif type(self.callbacks) is list:
+            for i in range(len(<list>self.callbacks)):
+                if (<list>self.callbacks)[i] is callback:
+                    del (<list>self.callbacks)[i]
+                    break
+
 
 cdef class Signals(Watchers):
     """Watch lists that carry signals to waits."""
@@ -291,6 +302,8 @@ cdef class Signals(Watchers):
         """
         cdef tuple last = self.last
         cdef Wait wait
+        if callback is not None and not callable(callback):
+            check_callback(callback)
         if last is not None and until is last[0] and within is last[1] and rule is last[2]:
             plan = last[3]
         else:

@@ -1,6 +1,7 @@
 """How a wait ends, for those who wait: callbacks, results, awaiting. One source for both builds.
 
-`_hang` and `_take_callbacks` are atomic in either build; what is hung after the taking is called at once.
+Hanging a callback on a wait and taking all of them to be called is atomic in either build; what comes later is called
+at once.
 """
 
 from __future__ import annotations
@@ -25,8 +26,14 @@ def not_by_hand() -> TypeError:
     return TypeError("a Wait is made by a hub: use hub.wait(key, until, within)")
 
 
+def check_callback(callback: object) -> None:
+    if not callable(callback):
+        raise TypeError(f"callback={callback!r} cannot be called; give a function that takes the wait")
+
+
 def add_callback(wait: Wait, callback: Callable[[Wait], object]) -> None:
     """Have it called when the wait has ended; at once, if that is so already."""
+    check_callback(callback)
     if not wait._hang(callback):
         call_all(wait, iter((callback,)))
 
@@ -56,22 +63,38 @@ def call_all(wait: Wait, callbacks: Iterator[Callable[[Wait], object]]) -> None:
 def wait_for(wait: Wait, timeout: float | None) -> None:
     """Block until the wait has ended."""
     ended = threading.Event()
-    if wait._hang(lambda _: ended.set()) and not ended.wait(timeout):
+
+    def wake(_: Wait) -> None:
+        ended.set()
+
+    if wait._hang(wake) and not ended.wait(timeout):
+        wait._unhang(wake)
         raise TimeoutError(f"{wait!r} is still pending after {timeout} s; its own deadline is another matter")
 
 
 def future_of(wait: Wait) -> asyncio.Future[Outcome]:
     """An asyncio future of the outcome, on the running loop, whichever thread ends the wait."""
-    import asyncio  # noqa: PLC0415  (`import sojourn` stays quick without it)
-
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Outcome] = loop.create_future()
-    add_callback(wait, partial(_resolve, future, loop, threading.get_ident()))
+    future, resolve = _new_future()
+    add_callback(wait, resolve)
     return future
 
 
 def await_outcome(wait: Wait) -> Generator[Any, None, Outcome]:
-    return (yield from future_of(wait))
+    future, resolve = _new_future()
+    add_callback(wait, resolve)
+    try:
+        return (yield from future)
+    except BaseException:  # it does not wait any more; the wait goes on
+        wait._unhang(resolve)
+        raise
+
+
+def _new_future() -> tuple[asyncio.Future[Outcome], Callable[[Wait], object]]:
+    import asyncio  # noqa: PLC0415  (`import sojourn` stays quick without it)
+
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Outcome] = loop.create_future()
+    return future, partial(_resolve, future, loop, threading.get_ident())
 
 
 def _resolve(future: asyncio.Future[Outcome], loop: asyncio.AbstractEventLoop, thread_id: int, wait: Wait) -> None:

@@ -23,6 +23,7 @@ from ._ending import (
     add_callback,
     await_outcome,
     call_all,
+    check_callback,
     decided_by,
     explanation,
     future_of,
@@ -242,6 +243,14 @@ class Wait(DelayedOperation):
             )
             return True
 
+    def _unhang(self, callback: Any) -> None:
+        """Take a callback off again, unless it has been called."""
+        with lock:
+            if self._callbacks is callback:
+                self._callbacks = None
+            elif type(self._callbacks) is list:
+                self._callbacks = [held for held in self._callbacks if held is not callback]
+
     def _take_callbacks(self) -> Any:
         """None, one, a list, or DONE for whoever comes second."""
         with lock:
@@ -285,6 +294,8 @@ class Signals(Watchers):
         The wait's `result()` is its outcome, `await` works too, and `callback(wait)` is called when it has ended.
         Waiting twice with the same `id` is the same wait.
         """
+        if callback is not None:
+            check_callback(callback)
         plan = self._plan(until, within, rule)
         keys = distinct(key) if isinstance(key, list) else (key,)
         now_ms = self.now_ms()
