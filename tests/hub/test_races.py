@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hub.world import ALIVE, BOTH, ONE, SHARED, Actor, World, interleavings
+from hub.world import ALIVE, BOTH, ONE, SHARED, Actor, OddKey, World, interleavings
 from sojourn.errors import HubFullError
 from sojourn.hub import hub as face
 from sojourn.rules import Rule, all_of
@@ -97,6 +97,25 @@ def test_a_signal_and_the_passing_of_time_meet_a_wait_that_is_being_opened(build
     ]
     for options in ({}, {"remember": "1 s"}):
         assert interleavings(build, actors, hub=options, preemptions=2) > 10
+
+
+@each_rule
+@pytest.mark.parametrize("name", ["signal", "expire", "cancel", "list", "close"])
+def test_keys_that_are_hashed_in_python_change_nothing(
+    build: Build, rule: Rule, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(World, "key", OddKey)
+    for other in ("signal", "expire", "close"):
+        assert interleavings(build, acting([name, other]), before=waiting(rule), preemptions=2) >= 2
+    if name != "cancel":
+        actors = [lambda world: world.wait("x", rule), ACTORS[name]]
+        assert interleavings(build, actors, preemptions=3) >= 2
+
+
+def test_closing_and_the_passing_of_time_meet_a_wait_that_is_being_opened(build: Build) -> None:
+    """It is not cancelled before it was opened."""
+    actors: list[Actor] = [lambda world: world.wait("x", ONE), ACTORS["close"], lambda world: world.tick()]
+    assert interleavings(build, actors, preemptions=2) > 10
 
 
 @pytest.mark.parametrize("other", ["beat", "expire", "tick", "close"])

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -51,8 +51,22 @@ class Told:
         self.world.point("callback")
 
 
+class OddKey(NamedTuple):
+    """A key that is hashed and compared in Python, though to the same effect."""
+
+    name: str
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OddKey) and self.name == other.name
+
+
 class World:
     """Keys "k" and "l"; waits have names. After a run, `check` proves that it all adds up."""
+
+    key: Callable[[str], Hashable] = staticmethod(str)
 
     def __init__(self, stage: Stage, build: Build, at: frozenset[str], options: dict[str, Any]) -> None:
         self.stage, self.build, self.at, self._options = stage, build, at, options
@@ -95,7 +109,7 @@ class World:
         self.point("call")
         told = Told(self)
         try:
-            wait = self.hub.wait(["k", "l"], rule=rule, callback=told, **options)
+            wait = self.hub.wait([self.key("k"), self.key("l")], rule=rule, callback=told, **options)
         except (PurgatoryClosedError, HubFullError) as refusal:
             self.refused.append(refusal)
             return
@@ -107,7 +121,7 @@ class World:
     def signal(self, kind: str, key: str = "k") -> None:
         self.point("call")
         earliest = self.hub.now_ms()
-        completed = self.hub.signal(key, kind)
+        completed = self.hub.signal(self.key(key), kind)
         self.signals.append((kind, earliest, self.hub.now_ms()))
         self.answers["completed"] += completed
 

@@ -6,6 +6,7 @@ from .mutant import Mutant
 
 WAIT = "src/sojourn/hub/_wait.py"
 PLAN = "src/sojourn/hub/_plan.py"
+IDS = "src/sojourn/hub/_ids.py"
 MEMORY = "src/sojourn/hub/_memory.py"
 ENDING = "src/sojourn/hub/_ending.py"
 FACE = "src/sojourn/hub/hub.py"
@@ -14,38 +15,59 @@ CORE = "src/sojourn/hub/_core.pyx"
 
 MUTANTS = [
     # Time and ties
+    Mutant("a signal at the deadline is too late", WAIT, "event.at > self._until():", "event.at >= self._until():"),
     Mutant(
-        "a signal at the deadline is too late", WAIT, "if event.at <= self._until and", "if event.at < self._until and"
-    ),
-    Mutant("late signals count until the timer comes", WAIT, "if event.at <= self._until and", "if"),
-    Mutant(
-        "the timer comes in the deadline's own instant",
+        "late signals count until the timer comes",
         WAIT,
-        "wait._until - wait.opened_at + 1",
-        "wait._until - wait.opened_at",
+        "        return at <= self._until() and self._end(",
+        "        return self._end(",
+    ),
+    Mutant("a late part counts until the timer comes", WAIT, " or event.at > self._until():", ":"),
+    Mutant("the timer comes in the deadline's own instant", WAIT, "(until + 1 - now_ms,)", "(until - now_ms,)"),
+    Mutant("a wait is over in its last instant", WAIT, "now_ms > self._until():", "now_ms >= self._until():"),
+    Mutant(
+        "what is overdue is cancelled",
+        WAIT,
+        'return not self._is_over(now_ms) and self._end("cancelled"',
+        'return self._end("cancelled"',
+    ),
+    Mutant(
+        "what is overdue is extended",
+        WAIT,
+        "is_extended = not self._is_over(now_ms) and",
+        "is_extended = self._outcome is None and",
+    ),
+    Mutant(
+        "extending undoes a cancellation",
+        WAIT,
+        "and self._cancellation is None and self._hub._has_timer()",
+        "and self._hub._has_timer()",
     ),
     Mutant(
         "a cancellation does not wait for its instant to end",
         PLAN,
-        "            wait._cancel_at(event)\n",
-        "            wait.cancel()\n",
+        "            wait._cancel_at(event.at, event.kind)\n",
+        "            wait._cancel_untold(event.at)\n            wait._tell()\n",
     ),
     Mutant(
         "a cancellation goes before what completes with it",
         PLAN,
-        "if wait._progress.met_at is not None:",
-        "if wait._progress.met_at is not None and event.kind != rule.cancels:",
+        "if event.kind in rule.places_by_kind and self._count(wait, event):",
+        "if event.kind in rule.places_by_kind and self._count(wait, event) and event.kind != rule.cancels:",
     ),
     Mutant(
         "a beat moves nothing", PLAN, "if event.kind == rule.keeps_alive", "if False and event.kind == rule.keeps_alive"
     ),
+    Mutant("a beat moves the deadline back", WAIT, "if deadline > self.deadline:", "if deadline != self.deadline:"),
     # Signals
-    Mutant("the inbox is not read again", WAIT, "        while self._inbox:\n", "        if self._inbox:\n"),
+    Mutant(
+        "a signal that was on its way is stamped before the opening", WAIT, "if event.at < self.opened_at:", "if False:"
+    ),
     Mutant(
         "only the first wait of a key hears",
         WAIT,
-        "            for wait in waits:\n                wait._inbox.append",
-        "            for wait in waits[:1]:\n                wait._inbox.append",
+        "                for wait in waits:\n",
+        "                for wait in waits[:1]:\n",
     ),
     Mutant(
         "a value that makes no sense is swallowed",
@@ -54,13 +76,46 @@ MUTANTS = [
         '            return False\n            raise RuleError(f"signal',
     ),
     Mutant(
+        "a source that makes no sense is swallowed",
+        PLAN,
+        "source_error(event.source) if event.kind in self._kinds_by_source else None",
+        "None",
+    ),
+    Mutant(
         "two sources of one kind make a single wait",
         PLAN,
         "rule.until == Seen(rule.until.kind) and not others",
         "not others",
     ),
+    Mutant("an event's own stamp counts", FACE, "signal._replace(at=self.now_ms())", "signal"),
+    # Who ends a wait
+    Mutant(
+        "a wait ends twice",
+        WAIT,
+        "        if self._outcome is not None:\n            return False\n        self.at",
+        "        self.at",
+    ),
+    Mutant(
+        "the outcome is there before its time",
+        WAIT,
+        "        self.at, self._by = at, by  # before the outcome: who sees that may read these\n        self._outcome = outcome\n",
+        "        self._outcome = outcome\n        self._hub.now_ms()\n        self.at, self._by = at, by\n",
+    ),
+    Mutant(
+        "the timer decides, early or not",
+        WAIT,
+        "            if not self._is_over(now_ms):\n                self._hub._arm(self, self._until(), now_ms)\n",
+        '            self._end("expired", self.deadline, "deadline")\n',
+    ),
+    Mutant("a cancellation moves no timer", WAIT, "            self._hub._arm(self, at, at)\n", ""),
+    Mutant(
+        "the limit is checked before the door",
+        WAIT,
+        "        with lock:\n            if self._delayed >= self._limit:\n                self._refuse_more()\n",
+        "        with lock:\n            if self._delayed >= self._limit:\n                self._refuse_more()\n        with lock:\n",
+    ),
+    Mutant("one wait more than the limit", WAIT, "if self._delayed >= self._limit:", "if self._delayed > self._limit:"),
     # Memory
-    Mutant("an early signal keeps its own stamp", MEMORY, "event._replace(at=opened_at) for event", "event for event"),
     Mutant(
         "a signal is forgotten a millisecond too soon",
         MEMORY,
@@ -79,19 +134,32 @@ MUTANTS = [
         "        if not of_key:\n            del self._by_key[key]\n",
         "",
     ),
+    Mutant(
+        "an early value that makes no sense disappears",
+        MEMORY,
+        "            self._passed_over.append((wait, error))\n",
+        "",
+    ),
     # Ends
     Mutant(
         "a callback that comes late is lost",
         ENDING,
-        "    if not wait._hang(callback):\n        _call(wait, callback)",
+        "    if not wait._hang(callback):\n        call_all(wait, iter((callback,)))",
         "    wait._hang(callback)",
     ),
     Mutant(
         "a callback that raises silences the next",
         ENDING,
-        "        wait._hub._failed(wait, exception)",
-        "        raise",
+        "            wait._hub._failed(wait, exception)",
+        "            raise",
     ),
+    Mutant(
+        "an exit silences the other callbacks",
+        ENDING,
+        "            call_all(wait, callbacks)\n",
+        "            pass\n",
+    ),
+    Mutant("an exit silences the other waits", ENDING, "            tell_all(waits)\n", "            pass\n"),
     Mutant(
         "a third callback replaces the others",
         WAIT,
@@ -104,52 +172,93 @@ MUTANTS = [
         "            if self._callbacks is DONE:\n                return False\n",
         "            if self._callbacks is DONE:\n                self._callbacks = None\n",
     ),
+    Mutant("who asks in vain stays", ENDING, "        wait._unhang(wake)\n", ""),
+    Mutant("who awaits in vain stays", ENDING, "        wait._unhang(resolve)\n", ""),
     Mutant("a future is resolved in the wrong thread", ENDING, "if threading.get_ident() == thread_id:", "if True:"),
     Mutant("a future that was cancelled is resolved all the same", ENDING, "    if not future.done():", "    if True:"),
     Mutant("a result comes too early", ENDING, "and not ended.wait(timeout):", "and timeout is not None:"),
     # The face
-    Mutant("an id is forgotten", FACE, "self._by_id.get(wait_id)", "None"),
+    Mutant("an id is forgotten", IDS, "wait = self._waits.get(wait_id)", "wait = None"),
+    Mutant("an id is remembered for ever", IDS, "                del self._waits[gone.id]\n", "                pass\n"),
     Mutant(
-        "an id is remembered for ever",
+        "the new wait of an id is forgotten with the old one",
+        IDS,
+        "if self._waits.get(gone.id) is gone:",
+        "if gone.id in self._waits:",
+    ),
+    Mutant(
+        "an id is free only when all have been told", IDS, "self._keep_ms is None or", "self._keep_ms is not None and"
+    ),
+    Mutant(
+        "an id is looked up before the lock",
         FACE,
-        "            self._by_id.pop(self._ended_ids.popleft()[1], None)",
-        "            self._ended_ids.popleft()",
+        "        with self._lock:\n            known = self._ids.get(wait_id, now_ms)\n",
+        "        known = self._ids.get(wait_id, now_ms)\n        with self._lock:\n",
     ),
     Mutant("due before a time includes that time", FACE, "wait.deadline < due_before", "wait.deadline <= due_before"),
     Mutant("closing leaves everybody waiting", FACE, "cancel_pending: bool = True)", "cancel_pending: bool = False)"),
-    Mutant("plans are known by their condition alone", FACE, "id(asked), within)", "id(asked), None)"),
-    Mutant("one wait more than the limit", WAIT, "if self._delayed >= self._limit:", "if self._delayed > self._limit:"),
+    Mutant(
+        "closing looks at the clock too soon",
+        FACE,
+        "        with self._lock:\n            self._is_open = False\n            left: builtins.list[Any] = self._pending()\n        now_ms = self.now_ms()",
+        "        now_ms = self.now_ms()\n        with self._lock:\n            self._is_open = False\n            left: builtins.list[Any] = self._pending()\n       ",
+    ),
+    Mutant(
+        "plans are known by their condition alone",
+        FACE,
+        "asked = (until, within, type(within), rule)",
+        "asked = (until, rule)",
+    ),
+    Mutant(
+        "plans are made room for one by one", FACE, "self._plans.clear()", "del self._plans[next(iter(self._plans))]"
+    ),
     # Recipes
-    Mutant("every item counts as one", RECIPES, "value=self._size(item)", "value=1"),
+    Mutant("every item counts as one", RECIPES, '"item", value=size)', '"item", value=1)'),
+    Mutant("batches share a key", RECIPES, "Batch((self._key, next(batch_numbers)), [])", "Batch((self._key, 0), [])"),
     Mutant(
         "one replica acknowledges for all",
         RECIPES,
         'seen("ack", times=acks, distinct="source")',
         'seen("ack", times=acks)',
     ),
+    Mutant("a switch that was stopped goes off", RECIPES, 'if wait.outcome == "expired" and self', "if self"),
     # The compiled core
-    Mutant("compiled: a signal at the deadline is too late", CORE, "or at > wait.until():", "or at >= wait.until():"),
     Mutant(
-        "compiled: the last of several at the deadline is too late",
+        "compiled: a signal at the deadline is too late",
         CORE,
-        "if <int64_t>event.at <= self.until()",
-        "if <int64_t>event.at < self.until()",
+        "return at <= self.until() and self.end(COMPLETED",
+        "return at < self.until() and self.end(COMPLETED",
+    ),
+    Mutant(
+        "compiled: a part at the deadline is too late",
+        CORE,
+        "not self.ended and at <= self.until()",
+        "not self.ended and at < self.until()",
     ),
     Mutant(
         "compiled: the timer comes in the deadline's own instant",
         CORE,
-        "wait.until() - wait.opened_at + 1",
-        "wait.until() - wait.opened_at",
+        "until + 1 - self.epoch_ms",
+        "until - self.epoch_ms",
     ),
-    Mutant("compiled: the inbox is not read again", CORE, "        while self.inbox:\n", "        if self.inbox:\n"),
+    Mutant("compiled: a wait is over in its last instant", CORE, "now > self.until():", "now >= self.until():"),
     Mutant(
-        "compiled: early signals are not recalled", CORE, "wait.inbox = self._memory.recall(", "self._memory.recall("
+        "compiled: a signal that was on its way is stamped before the opening",
+        CORE,
+        "            at = self.opened_at\n        return at <=",
+        "            pass\n        return at <=",
+    ),
+    Mutant(
+        "compiled: early signals are not recalled",
+        CORE,
+        "                    for event in recalled:\n",
+        "                    for event in recalled[:0]:\n",
     ),
     Mutant(
         "compiled: a second callback replaces the first",
         CORE,
-        "            several[0] = self.callback\n            self.callback = several\n",
-        "            self.callback = callback\n",
+        "            several[0] = self.callbacks\n            self.callbacks = several\n",
+        "            self.callbacks = callback\n",
     ),
     Mutant(
         "compiled: a callback that comes late is hung on nothing",
@@ -163,5 +272,17 @@ MUTANTS = [
         "if self._delayed >= self._limit:",
         "if self._delayed > self._limit:",
     ),
-    Mutant("compiled: the plan of the wait before", CORE, "and within is self.last_within", ""),
+    Mutant("compiled: the plan of the wait before", CORE, "and within is last[1]", ""),
+    Mutant(
+        "compiled: several parts are read without a lock",
+        CORE,
+        "        if self.single is not None:\n            return not self.is_over(now)",
+        "        if True:\n            return not self.is_over(now)",
+    ),
+    Mutant(
+        "compiled: a wait slips in while the hub closes",
+        CORE,
+        "        if not self._is_open:       # in the same step: who closes finds all that are watched\n            self._refuse()\n",
+        "",
+    ),
 ]

@@ -150,10 +150,10 @@ class HubFace(PurgatoryFace, Lists):
         overdue; without `cancel_pending` they stay as they are. Returns those that were pending."""
         if not cancel_pending:
             return super().close()  # type: ignore[return-value]
-        now_ms = self.now_ms()
         with self._lock:
             self._is_open = False
             left: builtins.list[Any] = self._pending()
+        now_ms = self.now_ms()  # nobody in there was opened later
         for wait in left:
             wait._cancel_untold(now_ms)
         try:
