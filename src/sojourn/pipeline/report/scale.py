@@ -58,10 +58,14 @@ def _fixed(name: str, width: int, offset: int = 0) -> Unit:
     """A unit of one length, counted from the epoch; weeks start on Mondays, and the epoch was a Thursday."""
 
     def label(number: int) -> str:
-        return _clock(number * width + offset, width)
+        start = number * width + offset
+        return f"{'week of ' if name == 'week' else ''}{date_text(start)}{_clock_text(start, width)}"
 
-    prefix = "week of " if name == "week" else ""
-    return Unit(name, width, lambda ms: (ms - offset) // width, lambda number: prefix + label(number), label)
+    def short(number: int) -> str:
+        start = number * width + offset
+        return date_text(start).rpartition(" ")[0] + _clock_text(start, width)
+
+    return Unit(name, width, lambda ms: (ms - offset) // width, label, short)
 
 
 def _months(name: str, several: int, label: Callable[[int, int], str], days: int) -> Unit:
@@ -111,13 +115,12 @@ def date_text(ms: int) -> str:
     return f"{int(day)} {_MONTHS[int(month) - 1]} {year}"
 
 
-def _clock(ms: int, width: int) -> str:
-    """The start of an interval, as precisely as its width asks for."""
+def _clock_text(ms: int, width: int) -> str:
+    """The time of day at which an interval starts, as precisely as its width asks for."""
     if width >= DAY:
-        return date_text(ms)
-    since_midnight = str(np.datetime64(ms, "ms")).partition("T")[2]
+        return ""
     length = 5 if width >= MINUTE else 8 if width >= SECOND else 12
-    return f"{date_text(ms)} {since_midnight[:length]}"
+    return " " + str(np.datetime64(ms, "ms")).partition("T")[2][:length]
 
 
 def spread(number: int, most: int) -> Iterator[int]:
