@@ -47,7 +47,7 @@ class Chains:
             ends = np.append(following, len(gaps))[self._low[begins] + 1]
         else:
             ends = Minima(-gaps).first_below(self._low[begins] + 1, -within)
-        return np.minimum(ends, high[begins])
+        return np.asarray(np.minimum(ends, high[begins]))
 
     def _moved(self, chosen: Ints, links: Ints) -> Ints:
         deadline = self._deadline[chosen]

@@ -118,8 +118,8 @@ def _minus(words: list[Ints], others: list[Ints]) -> list[Ints]:
 
 def _less(words: list[Ints], goal: list[Ints], active: Ints) -> Flags:
     is_less = words[0] < goal[0][active]
-    for word, wanted in zip(words[1:], goal[1:], strict=True):
-        wanted = wanted[active]
+    for word, goals in zip(words[1:], goal[1:], strict=True):
+        wanted = goals[active]
         is_less = (word < wanted) | ((word == wanted) & is_less)
     return is_less
 

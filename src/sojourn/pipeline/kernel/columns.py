@@ -23,7 +23,7 @@ UNREADABLE = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column of numbers, int64 or float64; `is_number` is false where there is none, and what stands there is void."""
+    """A column of numbers, int64 or float64; where `is_number` is false, what stands there is void."""
 
     values: NDArray[Any]
     is_number: Flags
@@ -33,7 +33,7 @@ class Numbers:
 class Events:
     """Rows sorted by group, then `at`: a group is the events that one operation may look at, those of a key.
 
-    `starts`     the first row of each group, and the number of rows at the end: group g is rows starts[g]:starts[g + 1].
+    `starts`     the first row of each group, then the number of rows: group g is rows starts[g]:starts[g + 1].
     `at`         epoch milliseconds.
     `kind`       a code: the place of the kind in `kinds`; one that is not a place there is of no concern.
     `source`     a code, the same for the same source; None where no rule asks for sources.

@@ -93,12 +93,12 @@ def _holds_from(condition: Condition, known: Evidences, count: int) -> Ints:
         return np.full(count, NEVER)
     if not isinstance(condition, Group):
         return known[condition].holds_from
-    times = np.stack([_holds_from(part, known, count) for part in condition.parts])
+    times = [_holds_from(part, known, count) for part in condition.parts]
     if condition.needed == 1:
-        return times.min(axis=0)
+        return np.asarray(np.minimum.reduce(times))
     if condition.needed == len(times):
-        return times.max(axis=0)
-    return np.partition(times, condition.needed - 1, axis=0)[condition.needed - 1]
+        return np.asarray(np.maximum.reduce(times))
+    return np.sort(np.stack(times, axis=1), axis=1)[:, condition.needed - 1]
 
 
 def _decided_by(rule: Rule, ending: NDArray[np.int8], known: Evidences, count: int) -> Words:
@@ -122,7 +122,7 @@ def _decisive(condition: Condition, known: Evidences, places: Mapping[Leaf, int]
 
 
 def _missing(rule: Rule, ending: NDArray[np.int8], at: Ints, known: Evidences) -> Words:
-    """What was still missing at the end of those that did not complete: a text is made once for each different state."""
+    """What was still missing at the end of those that did not complete; a text is made once for each state."""
     codes = np.full(len(ending), NOTHING)
     if rule.keeps_alive is not None:
         codes[ending == EXPIRED] = 0

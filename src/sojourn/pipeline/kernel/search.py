@@ -14,9 +14,9 @@ Before = Callable[[Ints, Ints], Flags]
 
 
 def bisect(low: Ints, high: Ints, is_before: Before) -> Ints:
-    """For each search, the first place of low[i] ... high[i] that `is_before` does not hold for: high[i] if there is none.
+    """For each search, the first place from low[i] on for which `is_before` does not hold; high[i] if there is none.
 
-    In a range `is_before` must hold up to some place, and not from there on. O(searches * log(longest range)).
+    In a range it must hold up to some place, and not from there on. O(searches * log(longest range)).
     """
     low, high = low.copy(), np.maximum(low, high)
     active = np.flatnonzero(low < high)
