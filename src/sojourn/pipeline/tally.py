@@ -21,6 +21,7 @@ from ..rules import Outcome
 from . import schema as S  # noqa: N812
 from .bins import DAY, WIDTHS, Bins, Ints
 from .deadlines import Deadline
+from .rows import ms_or_zero, outcome_rows
 
 STATUSES = (S.COMPLETED, S.MET_LATE, S.NEVER_MET, S.CANCELLED)
 """What became of an operation, in the words of the summary: the expired are those met late and those never met."""
@@ -147,18 +148,12 @@ def _tally(outcomes: pa.Table, what_if: Sequence[Deadline]) -> Tally:
 
 
 def _columns(outcomes: pa.Table) -> _Columns:
-    opened_at, deadline, at, met_at = (_ms(outcomes.column(name)) for name in S.OUTCOME_TIMES)
+    opened_at, deadline, at, met_at = (ms_or_zero(outcomes.column(name)) for name in S.OUTCOME_TIMES)
     is_met = outcomes.column(S.MET_AT).is_valid().to_numpy()
     ending = outcomes.column(S.OUTCOME)
     is_completed, is_cancelled = (pc.equal(ending, name).to_numpy() for name in (S.COMPLETED, S.CANCELLED))
     status = np.select([is_completed, is_cancelled, is_met], [_COMPLETED, _CANCELLED, _MET_LATE], _NEVER_MET)
     return _Columns(opened_at, deadline, at, met_at, is_met, status)
-
-
-def _ms(times: pa.ChunkedArray) -> Ints:
-    whole = pc.cast(pc.cast(times, S.TIME, safe=False), pa.int64())
-    ms: Ints = pc.fill_null(whole, 0).to_numpy()
-    return ms
 
 
 def _status_within(c: _Columns, deadline: Deadline) -> Ints:
@@ -201,11 +196,7 @@ def _examples(outcomes: pa.Table, is_candidate: _Bools, rank: Ints) -> tuple[Out
     places = np.flatnonzero(is_candidate)
     candidates = pa.table({"rank": rank[places], "id": outcomes.column(S.OPERATION_ID).take(places)})
     chosen = pc.select_k_unstable(candidates, EXAMPLES, [("rank", "descending"), ("id", "ascending")])
-    rows = outcomes.select(S.OUTCOMES.names).take(places[chosen.to_numpy()])
-    for name in S.OUTCOME_TIMES:
-        whole = pc.cast(pc.cast(rows.column(name), S.TIME, safe=False), pa.int64())
-        rows = rows.set_column(rows.column_names.index(name), name, whole)
-    return tuple(Outcome(**row) for row in rows.to_pylist())
+    return outcome_rows(outcomes.take(places[chosen.to_numpy()]))
 
 
 def _latest_first(outcome: Outcome) -> tuple[int, str]:

@@ -8,7 +8,6 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from ... import __version__
 from ...rules import Rule
 from ..tally import Tallies, Tally, total
 from .parts import Column, section, table
@@ -35,7 +34,6 @@ class Report:
         """The whole page."""
         return Template(_static("page.html")).substitute(
             title=escape(self._title()),
-            version=__version__,
             style=_static("style.css"),
             script=_static("tips.js"),
             content=self._content(),
@@ -76,8 +74,8 @@ class Report:
         parts = f"{count_text(counts.completed)} completed + {count_text(counts.expired)} expired"
         if counts.cancelled:
             parts += f" + {count_text(counts.cancelled)} cancelled"
-        engine = f", {escape(self.engine)}" if self.engine else ""
-        return f"{count_text(counts.opened)} opened = {parts}. Times in UTC. Drawn by sojourn {__version__}{engine}."
+        engine = f" ({escape(self.engine)})" if self.engine else ""
+        return f"{count_text(counts.opened)} opened = {parts}. Times in UTC. Replayed by Sojourn{engine}."
 
 
 def _period(tally: Tally) -> str:
