@@ -10,9 +10,16 @@ from sojourn.errors import SourceError
 
 from .log import write_events
 
-RULE = Path(__file__).with_name("on-time.toml")
 FOLDER = Path("build/flights")
-WHAT_IF = "-15 min, +0 min, +15 min, +30 min, +1 h, +3 h"
+OPTIONS = {
+    "--rule": Path(__file__).with_name("on-time.toml"),
+    "--engine": "both",
+    "--what-if": "-15 min, +15 min, +30 min, +1 h, +3 h",
+    "--by": "airline",
+    "--out": FOLDER / "outcomes",
+    "--summary": FOLDER / "summary.json",
+    "--report": FOLDER / "report.html",
+}
 
 
 def main() -> None:
@@ -20,12 +27,8 @@ def main() -> None:
         events = write_events(FOLDER / "events.parquet")
     except SourceError as error:
         sys.exit(f"error: {error}")
-    app(
-        ["replay", str(events), "--rule", str(RULE), "--engine", "both", "--what-if", WHAT_IF, "--by", "airline"]
-        + ["--out", str(FOLDER / "outcomes"), "--summary", str(FOLDER / "summary.json")]
-        + ["--report", str(FOLDER / "report.html"), *sys.argv[1:]],
-        prog_name="sojourn",
-    )
+    options = [str(part) for option in OPTIONS.items() for part in option]
+    app(["replay", str(events), *options, *sys.argv[1:]], prog_name="sojourn")
 
 
 if __name__ == "__main__":

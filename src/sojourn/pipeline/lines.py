@@ -49,7 +49,7 @@ def read_csv(path: str, options: Mapping[str, str] | None = None) -> Read:
                 null_values=[given.get("nullValue", "")],
             ),
         )
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{path!r} cannot be read as csv: {error}") from None
     return _numbered(table, given), _quarantined(FIELDS, bad)
 
@@ -63,6 +63,8 @@ def read_json(path: str) -> Read:
             table = arrow_json.read_json(path, parse_options=arrow_json.ParseOptions(explicit_schema=schema))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return _read_json_lines(path)
+    except OSError as error:
+        raise SourceError(f"{path!r} cannot be read as json: {error}") from None
     return table, QUARANTINE.empty_table()
 
 
@@ -71,7 +73,7 @@ def _column_names(path: str, given: Mapping[str, str]) -> list[str]:
         options = _read_options(given), _parse_options(given, [])
         with csv.open_csv(path, read_options=options[0], parse_options=options[1]) as reader:
             return list(reader.schema.names)
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{path!r} cannot be read as csv: {error}") from None
 
 
@@ -124,11 +126,8 @@ def _read_json_lines(path: str) -> Read:
 
 def _text_lines(path: str) -> list[str]:
     opened = gzip.open if path.endswith(".gz") else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", errors="replace") as file:
-            return list(file)
-    except (OSError, EOFError) as error:
-        raise SourceError(f"{path!r} cannot be read as json: {error}") from None
+    with opened(path, "rt", encoding="utf-8-sig", errors="replace") as file:
+        return list(file)
 
 
 def _object(line: str) -> dict[str, Any] | None:

@@ -36,7 +36,8 @@ class Axis:
         start = min(-_slack_share(slack, 1 - EARLIEST), 0) if allowed is None else -allowed
         end = max(-_slack_share(slack, 1 - LATEST), -start // 4, slack.width)
         step = duration_step((end - start) / COLUMNS, multiple_of=slack.width)
-        return Axis(start // step * step, -(-end // step) * step, step, allowed)
+        first = start if allowed is not None else start - 1  # a column does not hold its own start
+        return Axis(first // step * step, -(-end // step) * step, step, allowed)
 
     def edges(self) -> list[int]:
         """Where columns begin and end."""
