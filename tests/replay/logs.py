@@ -54,9 +54,9 @@ def write_orders(folder: Path) -> Path:
     return path
 
 
-def write_rule(folder: Path, text: str = "", name: str = "paid.toml", **settings: str) -> Path:
+def write_rule(folder: Path, text: str = "", file: str = "paid.toml", **settings: str) -> Path:
     """A rule file for ORDERS, or one with this text."""
-    path = folder / name
+    path = folder / file
     chosen = {"name": "paid", "opens": "ordered", "until": "paid", "within": "60 days", **settings}
     lines = "".join(f'{key} = "{value}"\n' for key, value in chosen.items() if value)
     path.write_text(text or f'[rule]\n{lines}\n[columns]\nkey = "order"\nkind = "event"\n')

@@ -98,6 +98,7 @@ def replay(
 
     [bold]sojourn replay events.parquet --rule fine-paid.toml --report report.html[/bold]
     """
+    options, spark = settings(option, "--option"), settings(conf, "--conf")
     with failures():
         from .replaying import Outputs, Replaying, job_of  # noqa: PLC0415  (NumPy and Arrow take a while to load)
 
@@ -108,13 +109,13 @@ def replay(
             columns={ours: name for ours, name in columns.items() if name is not None},
             unit=unit.value,
             format=format,
-            options=settings(option, "--option"),
+            options=options,
             operations=operations,
             what_if=what_if,
             by=by,
         )
         outputs = Outputs(out, summary, report, as_json)
-        Replaying(job, outputs, is_strict=strict, master=master, conf=settings(conf, "--conf")).run(engine.value)
+        Replaying(job, outputs, is_strict=strict, master=master, conf=spark).run(engine.value)
 
 
 def settings(given: Iterable[str] | None, option: str) -> dict[str, str]:
