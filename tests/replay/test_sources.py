@@ -108,7 +108,7 @@ def test_files_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
 def test_csv_is_text_so_that_no_key_loses_its_zeros(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text('k,t,n,q\n001,2020-01-01,1.50,""\n')
     assert Source.of(tmp_path / "log.csv").read().events.to_pylist() == [
-        {"k": "001", "t": "2020-01-01", "n": "1.50", "q": ""}
+        {"k": "001", "t": "2020-01-01", "n": "1.50", "q": None}
     ]
 
 

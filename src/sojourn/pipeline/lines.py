@@ -30,7 +30,7 @@ Read = tuple[pa.Table, pa.Table]
 
 
 def read_csv(path: str, options: Mapping[str, str] | None = None) -> Read:
-    """Every column as text; an empty field is null, unless it is quoted."""
+    """Every column as text; an empty field is null, quoted or not: Spark does not tell the two apart."""
     given = dict(options or {})
     for name in given:
         if name not in CSV_OPTIONS:
@@ -45,7 +45,7 @@ def read_csv(path: str, options: Mapping[str, str] | None = None) -> Read:
             convert_options=csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
+                quoted_strings_can_be_null=True,
                 null_values=[given.get("nullValue", "")],
             ),
         )

@@ -75,10 +75,16 @@ def _from_xes(spark: SparkSession, source: Source) -> SparkLog:
 def _parted(events: DataFrame, reason: str) -> SparkLog:
     """Rows apart from lines that are none."""
     is_corrupt = F.col(CORRUPT).isNotNull()
+    readable = events.where(~is_corrupt).drop(CORRUPT)
+    if not readable.columns:
+        return SparkLog(readable, None)
+    # Spark refuses to read nothing but the corrupt lines: so look at another column, which changes nothing.
+    looked_at = F.coalesce(F.length(F.col(f"`{readable.columns[0]}`").cast("string")) >= 0, F.lit(True))
     row = F.to_json(F.struct(F.col(CORRUPT)))
-    lines = events.where(is_corrupt)
-    unreadable = lines.select(F.lit(None).cast("string").alias(RULE), F.lit(reason).alias(REASON), row.alias(ROW))
-    return SparkLog(events.where(~is_corrupt).drop(CORRUPT), unreadable)
+    unreadable = events.where(is_corrupt & looked_at).select(
+        F.lit(None).cast("string").alias(RULE), F.lit(reason).alias(REASON), row.alias(ROW)
+    )
+    return SparkLog(readable, unreadable)
 
 
 def _nanosecond_columns(source: Source) -> list[str]:
