@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ def spark_session(master: str | None, conf: Mapping[str, str], *, is_quiet: bool
             f"Spark needs Java {LEAST_JAVA} or later, and there is none: install it, or set JAVA_HOME to one. "
             "--engine local needs neither"
         )
+    os.environ.setdefault("PYSPARK_PYTHON", conf.get("spark.pyspark.python", sys.executable))  # or any python3 it finds
     with as_file(files(__package__).joinpath("log4j2.properties")) as logging, _stderr_to(is_quiet) as said:
         builder = SparkSession.builder.appName("sojourn replay")
         for name, value in {**_settings(master, logging if is_quiet else None), **conf}.items():

@@ -15,6 +15,7 @@ from . import batch, spark_source
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .deadlines import Deadline
 from .replay import Job
+from .spark_groups import with_groups
 from .tally import Tallies, merged, tally
 
 ROWS_AT_ONCE = 500_000
@@ -31,8 +32,8 @@ class SparkReplay:
         self._spark = spark
         self._events, unreadable = spark_source.read(spark, job.source)
         job.check(self._events.columns)
-        operations = None if job.operations is None else spark_source.read(spark, job.operations).events
-        given: dict[str, Any] = {"unit": job.unit, "operations": operations, **job.named()}
+        self._operations = None if job.operations is None else spark_source.read(spark, job.operations).events
+        given: dict[str, Any] = {"unit": job.unit, "operations": self._operations, **job.named()}
         self._outcomes = batch.outcomes(self._events, job.rules, **given)
         self._quarantine = batch.quarantined(self._events, job.rules, **given)
         if unreadable is not None:
@@ -66,7 +67,9 @@ class SparkReplay:
         return self._spark.read.schema(rows.schema).parquet(folder)
 
     def _grouped(self) -> DataFrame:
-        return self._outcomes
+        if self._job.by is None:
+            return self._outcomes
+        return with_groups(self._outcomes, self._job.by, self._job.plan(), self._events, self._operations)
 
 
 def _counting(what_if: Sequence[Deadline]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
