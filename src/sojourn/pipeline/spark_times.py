@@ -6,6 +6,7 @@ Nothing here depends on the time zone of the session, nor on whether it follows 
 from __future__ import annotations
 
 import re
+
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import Column
@@ -52,7 +53,7 @@ def durations_of(name: str, column: Column, kind: T.DataType) -> Column:
     """The durations of a column in milliseconds, rounded up; below 0 where there is none, as in `arrow_times`."""
     match kind:
         case T.StringType():
-            return pandas_udf(_text_durations, "long")(column)
+            return pandas_udf(_text_durations, "long")(column)  # type: ignore[call-overload, no-any-return]
         case T.DayTimeIntervalType():
             ms = _from_micros(_micros_of(column), up=True)
         case T.IntegralType():
