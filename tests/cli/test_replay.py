@@ -144,6 +144,22 @@ def test_several_rules_are_replayed_in_one_go(tmp_path: Path) -> None:
     assert [h.text for h in parsed(Path("report.html").read_text("utf-8")).all("h1")] == ["paid", "kept"]
 
 
+def test_a_table_of_operations_opens_them_instead() -> None:
+    operations = {
+        "operation_id": ["first", "second"],
+        "keys": [["a"], ["c"]],
+        "opened_at": pa.array([0, 0]).cast(pa.timestamp("ms", "UTC")),
+        "team": ["red", "blue"],
+    }
+    parquet.write_table(pa.table(operations), "operations.parquet")
+    ended = replay("--operations", "operations.parquet", "--out", "outcomes", "--by", "team", "--report", "r.html")
+    assert ended.code == 0, ended.err
+    rows = parquet.read_table("outcomes").to_pylist()
+    assert {row["operation_id"]: row["outcome"] for row in rows} == {"first": "completed", "second": "expired"}
+    page = parsed(Path("r.html").read_text("utf-8"))
+    assert [row[0] for row in table(section(page, "By team"))] == ["red", "blue"]
+
+
 def bad_orders() -> None:
     """A log in which one row has no key, and one line is no row."""
     Path("orders.csv").write_text("order,event,at\na,ordered,2020-01-01\n,paid,2020-01-02\na\na,paid,2020-01-03\n")

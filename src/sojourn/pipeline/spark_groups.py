@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from . import schema as S  # noqa: N812
@@ -40,7 +40,7 @@ def _openings(by: str, plan: Plan, events: DataFrame) -> DataFrame:
     return reduce(DataFrame.unionByName, of_rules)
 
 
-def _group(by: str) -> F.Column:
+def _group(by: str) -> Column:
     return F.col(quoted(by)).cast("string").alias(GROUP)
 
 
