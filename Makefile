@@ -7,7 +7,7 @@ READY  := .venv/.ready
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check stress clusters mutants unfinished bench docs clean
+.PHONY: help setup run live test check stress clusters mutants unfinished bench docs clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,7 +19,10 @@ $(READY): pyproject.toml setup.py $(CORE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-run: $(READY)   ## A hundred thousand live timers, drawn in the terminal
+run: $(READY)   ## A year of flights, replayed on Spark, checked, and drawn: build/flights/report.html
+	$(BIN)/python -m examples.flights
+
+live: $(READY)  ## A hundred thousand live timers, drawn in the terminal
 	$(BIN)/python -m examples.live_timers
 
 test: check     ## Everything that must hold before a change lands

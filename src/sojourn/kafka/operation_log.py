@@ -150,5 +150,5 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow  # noqa: PLC0415  (an extra)
         import pyarrow.parquet  # noqa: PLC0415
     except ImportError:
-        raise SojournError("Parquet needs pyarrow: pip install 'sojourn[parquet]', or write .jsonl") from None
+        raise SojournError("Parquet needs pyarrow: pip install 'sojourn[pipeline]', or write .jsonl") from None
     return pyarrow, pyarrow.parquet

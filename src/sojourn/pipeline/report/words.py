@@ -1,0 +1,30 @@
+"""Numbers in words."""
+
+from __future__ import annotations
+
+from ..tally import STATUSES, Counts
+
+WORDS = dict(zip(STATUSES, ("completed", "met late", "never met", "cancelled"), strict=True))
+"""What a reader calls each status."""
+
+
+def count_text(number: int) -> str:
+    return f"{number:,}"
+
+
+def share_text(part: int, whole: int) -> str:
+    """A share as per cent, with one decimal; never 0% or 100% when it is not."""
+    if not whole:
+        return "none"
+    percent = 100 * part / whole
+    if 0 < percent < 0.05:
+        return "<0.1%"
+    if 99.95 <= percent < 100:
+        return ">99.9%"
+    return f"{percent:.1f}%" if percent % 100 else f"{percent:.0f}%"
+
+
+def counts_text(counts: Counts) -> str:
+    """What became of how many: "12 completed, 3 met late"."""
+    told = [f"{number:,} {WORDS[status]}" for status, number in zip(STATUSES, counts, strict=True) if number]
+    return ", ".join(told) or "none"
