@@ -20,7 +20,7 @@ from hub.scene import ROOMS, check
 from sojourn.errors import HubFullError, PurgatoryClosedError
 from sojourn.hub import _core, _ending, _wait
 from sojourn.purgatory import _core as purgatory_core
-from sojourn.purgatory import _operation
+from sojourn.purgatory import _operation, _watchers
 from sojourn.rules import Outcome, Rule, all_of
 from sojourn.timer import _timer
 from support import Build
@@ -255,7 +255,7 @@ def interleavings(
 
         def program(stage: Stage) -> Program:
             world = World(stage, build, points, hub or {})
-            for module in (_timer, _operation, _wait):
+            for module in (_timer, _operation, _watchers, _wait):
                 patch.setattr(module, "lock", world.lock)
             for module in (_core, purgatory_core):
                 patch.setattr(module, "RLock", lambda: CooperativeLock(world))
