@@ -20,7 +20,7 @@ from hub.scene import ROOMS, check
 from sojourn.errors import HubFullError, PurgatoryClosedError
 from sojourn.hub import _ending, _wait
 from sojourn.purgatory import _core as purgatory_core
-from sojourn.purgatory import _operation
+from sojourn.purgatory import _operation, _watchers
 from sojourn.rules import Outcome, Rule, all_of
 from sojourn.timer import _timer
 from support import Build
@@ -265,7 +265,7 @@ def interleavings(
 
         def program(stage: Stage) -> Program:
             world = World(stage, build, points, hub or {})
-            for module in (_timer, _operation, _wait):
+            for module in (_timer, _operation, _watchers, _wait):
                 patch.setattr(module, "lock", world.lock)
             patch.setattr(purgatory_core, "RLock", lambda: CooperativeLock(world))
             events = SimpleNamespace(Event=lambda: CooperativeEvent(stage), get_ident=threading.get_ident)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
-from sojourn.purgatory import _core, _operation
+from sojourn.purgatory import _core, _operation, _watchers
 from sojourn.purgatory.purgatory import PurgatoryFace
 from sojourn.testing import ManualClock
 from support import BUILDS, Build
@@ -55,11 +55,12 @@ class Notes:
 
 
 def room(build: Build) -> Room:
-    module = {"pure": _operation, "compiled": _core}[build.name]
+    is_pure = build.name == "pure"
+    operation, watchers = (_operation, _watchers) if is_pure else (_core, _core)
     return Room(
-        module.DelayedOperation,
-        type("Purgatory", (PurgatoryFace, module.Watchers), {"_timer_type": build.SystemTimer}),
-        type("Noted", (Notes, module.DelayedOperation), {}),
+        operation.DelayedOperation,
+        type("Purgatory", (PurgatoryFace, watchers.Watchers), {"_timer_type": build.SystemTimer}),
+        type("Noted", (Notes, operation.DelayedOperation), {}),
     )
 
 

@@ -1,4 +1,4 @@
-"""Keys that change or fail while they are watched: the operation ends all the same, and a purge finds what it left."""
+"""Keys that change or fail while they are watched: an operation leaves them all the same."""
 
 from __future__ import annotations
 
@@ -23,72 +23,58 @@ class Changing:
         return isinstance(other, Changing) and self.value == other.value
 
 
-def test_an_operation_whose_key_has_changed_still_ends_and_a_purge_drops_what_it_left(scene: Scene) -> None:
-    key = Changing(1)
-    operation = scene.watched("x", key, "k")
-    key.value = 2
-    assert operation.force_complete()
-    scene.check()
-    assert (scene.counts(), scene.told) == ((0, 0), ["x complete"])
-    assert scene.purgatory.purge() == 1
-    scene.check()
-    assert (scene.purgatory.purge(), scene.purgatory.stats().purged) == (0, 1)
-
-
-def test_a_purge_drops_nothing_that_is_pending(scene: Scene) -> None:
-    key = Changing(1)
-    gone, stays = scene.watched("gone", key), scene.watched("stays", key, Changing(3), "k")
-    key.value = 2
-    assert gone.cancel()
-    assert scene.purgatory.purge() == 1
-    scene.check()
-    assert scene.counts() == (3, 1)
-    assert scene.complete(stays, Changing(3)) == 1
-    scene.purgatory.purge()
-    scene.check()
-    assert scene.counts() == (0, 0)
-
-
-@pytest.mark.parametrize("interval", [0, 1, 5])
-def test_a_purge_comes_by_itself_when_more_than_the_interval_have_strayed(build: Build, interval: int) -> None:
-    scene = Scene(build, purge_interval=interval)
-    changes = 0
-    while not scene.purgatory.stats().purged:
-        changes += 1
-        key = Changing(changes)
-        operation = scene.watched("x", key)
-        key.value = -changes
-        assert operation.cancel()
-        scene.check()
-    assert scene.purgatory.stats().purged == interval + 1 <= changes <= 10 * (interval + 1)
-    assert scene.purgatory.purge() == 0
-
-
-def test_all_of_an_operations_changed_keys_are_purged(build: Build) -> None:
-    scene = Scene(build, purge_interval=1)
+def test_an_operation_whose_keys_have_changed_leaves_them_all_when_it_ends(scene: Scene) -> None:
     keys = [Changing(i) for i in range(4)]
-    operation = scene.watched("x", *keys)
+    operation = scene.watched("x", *keys, "k")
     for key in keys:
         key.value += 100
-    assert operation.cancel()
     scene.check()
-    scene.purgatory.purge()
+    assert operation.force_complete()
     scene.check()
+    assert (scene.counts(), scene.told, list(scene.purgatory._entries())) == ((0, 0), ["x complete"], [])
+
+
+@pytest.mark.parametrize("gone", [0, 1, 2], ids=["the first", "the second", "the last"])
+def test_others_on_a_key_that_has_changed_stay(scene: Scene, gone: int) -> None:
+    key = Changing(1)
+    operations = [scene.watched(name, key, Changing(3), "k") for name in "abc"]
+    key.value = 2
+    assert operations.pop(gone).cancel()
+    scene.check()
+    assert scene.counts() == (6, 2)
+    assert [*scene.purgatory._watching(Changing(3))] == operations
+    assert [scene.complete(operation, Changing(3)) for operation in operations] == [1, 1]
     assert scene.counts() == (0, 0)
-    assert not list(scene.purgatory._entries())
 
 
-def test_a_purge_keeps_pending_operations_whose_keys_have_become_equal(build: Build) -> None:
+def test_a_key_that_has_changed_is_out_of_reach_until_it_is_itself_again(scene: Scene) -> None:
+    """As in a dict. The operation still has its other keys and its deadline."""
+    key = Changing(1)
+    operation = scene.watched("x", key)
+    key.value = 2
+    assert [scene.purgatory._watching(Changing(value)) for value in (1, 2)] == [(), ()]
+    key.value = 1
+    assert scene.complete(operation, Changing(1)) == 1
+
+
+def test_keys_that_have_become_equal_are_left_each_by_its_own_operation(build: Build) -> None:
     scene = Scene(build, shards=1)
     one, other = Changing(1), Changing(2)
-    operations = [scene.watched("a", one), scene.watched("b", other)]
+    first, second = scene.watched("a", one), scene.watched("b", other)
     one.value = 2
-    assert scene.purgatory.purge() == 0
-    scene.check()
-    assert scene.counts() == (2, 2)
-    assert len(scene.purgatory.close()) == len(operations)
-    scene.check()
+    assert scene.complete(second, Changing(2)) == 1
+    assert (scene.counts(), first.outcome) == ((1, 1), None)
+    assert scene.purgatory.close() == [first]
     assert scene.counts() == (0, 0)
+
+
+def test_keys_that_change_leave_nothing_for_a_purge(scene: Scene) -> None:
+    for value in range(10):
+        key = Changing(value)
+        operation = scene.watched("x", key)
+        key.value = -1
+        operation.cancel()
+    assert (scene.purgatory.purge(), scene.purgatory.stats().purged) == (0, 0)
 
 
 # Keys that fail
@@ -122,7 +108,6 @@ def test_a_key_that_fails_when_it_is_compared_leaves_nothing_watched(scene: Scen
 
 
 def test_a_key_that_fails_later_costs_no_outcome(scene: Scene) -> None:
-    """The entry is out of reach, as if its key had changed; everything else takes its course."""
     key = Touchy()
     operation = scene.watched("x", key, "k")
     key.is_broken = True

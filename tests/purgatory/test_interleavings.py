@@ -174,19 +174,29 @@ def test_completions_that_signal_each_others_keys_do_not_deadlock(build: Build) 
     interleavings(build, [ACTORS["signal"], ACTORS["signal in vain"]], before=cross, preemptions=AT_MOST[build])
 
 
-# Keys that are hashed in Python, in the midst of our own steps
+# Keys that are hashed and compared in Python, in the midst of our own steps
+
+KEYS_TOO = LOCKS | {"call", "hash", "compare"}
 
 
 @pytest.mark.parametrize("names", [*combinations_with_replacement(ACTORS, 2)], ids=together)
 def test_two_actors_on_keys_that_are_hashed_in_python(build: Build, names: tuple[str, str]) -> None:
-    at = LOCKS | {"call", "hash"}
-    assert interleavings(build, acting(names), before=watch, at=at, hashed=True, preemptions=2) > 1
+    assert interleavings(build, acting(names), before=watch, at=KEYS_TOO, hashed=True, preemptions=2) > 1
 
 
-@pytest.mark.parametrize("name", [name for name in ACTORS if not name.startswith("close")])
+@pytest.mark.parametrize("name", ACTORS)
 def test_one_actor_meets_a_watch_on_keys_that_are_hashed_in_python(build: Build, name: str) -> None:
-    at = LOCKS | {"call", "hash"}
-    assert interleavings(build, [watch, ACTORS[name]], before=make, at=at, hashed=True, preemptions=2) > 4
+    assert interleavings(build, [watch, ACTORS[name]], before=make, at=KEYS_TOO, hashed=True, preemptions=2) > 4
+
+
+def test_operations_come_to_and_leave_keys_while_these_are_compared(build: Build) -> None:
+    def watch_and_leave(world: World) -> None:
+        world.watch("y")
+        world.cancel("y")
+
+    for end in ("cancel", "signal", "close"):
+        actors = [watch_and_leave, ACTORS[end]]
+        assert interleavings(build, actors, before=watch, at=KEYS_TOO, hashed=True, preemptions=3) > 10
 
 
 # Three actors with four steps each, on two operations and two keys

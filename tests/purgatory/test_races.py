@@ -81,13 +81,13 @@ def test_two_actors_meet_a_watch_at_every_step_of_the_lock(names: tuple[str, str
 
 @pytest.mark.parametrize("names", [*combinations_with_replacement(STAYING_OPEN, 2)], ids=together)
 def test_two_actors_between_any_two_lines(names: tuple[str, str]) -> None:
-    lines = ["purgatory/_operation.py"]
+    lines = ["purgatory/_operation.py", "purgatory/_watchers.py"]
     assert interleavings(PURE, acting(names), before=watch, at=EVERYWHERE, preemptions=3) > 2
     assert interleavings(PURE, acting(names), before=watch, at=LOCKS, traced=lines, preemptions=1) > 2
 
 
 @pytest.mark.parametrize("name", STAYING_OPEN)
 def test_one_actor_meets_a_watch_between_any_two_lines(name: str) -> None:
-    lines = ["purgatory/_operation.py"]
+    lines = ["purgatory/_operation.py", "purgatory/_watchers.py"]
     assert interleavings(PURE, [watch, ACTORS[name]], before=make, at=EVERYWHERE, preemptions=3) > 20
     assert interleavings(PURE, [watch, ACTORS[name]], before=make, at=LOCKS, traced=lines, preemptions=1) > 20

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from purgatory.scene import PATIENCE_S, Scene
-from support import Build
+from sojourn.purgatory import Purgatory
+from sojourn.purgatory._watchers import Watchers
+from support import PURE, Build
 
 # an operation completed through one key stays on its other keys' lists until purged: memory grows
 # | it leaves all its keys when it completes; the purge remains as a safety net with its own threshold
@@ -34,23 +36,25 @@ def test_memory_does_not_grow_on_keys_that_are_never_signalled(scene: Scene) -> 
     assert not any(ref() for ref in seen)
 
 
-class Changing:
-    value = 1
-
-    def __hash__(self) -> int:
-        return self.value
-
-
-def test_the_purge_remains_as_a_safety_net_with_its_own_threshold(build: Build) -> None:
-    scene = Scene(build, purge_interval=2)
+def test_the_purge_remains_as_a_safety_net_with_its_own_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes an interrupt in the midst of a step to need it, which only the plain build's steps allow."""
+    scene = Scene(PURE, purge_interval=2)
     purged = []
-    for _ in range(6):
-        key = Changing()
-        operation = scene.watched("x", key)
-        key.value = 2
-        operation.cancel()
+    for _ in range(8):
+        scene.purgatory.try_complete_else_watch(operation := scene.operation(), ["k"])
         purged.append(scene.purgatory.stats().purged)
-    assert purged == [0, 0, 3, 3, 3, 6]
+        with monkeypatch.context() as patch:
+            patch.setattr(Watchers, "_drop", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                operation.cancel()
+        scene.purgatory._check_all()
+    assert purged == [0, 0, 0, 3, 3, 3, 6, 6], "looked at whenever another operation comes"
+    assert (scene.counts(), scene.purgatory.purge(), scene.purgatory.purge()) == ((0, 0), 2, 0)
+    scene.purgatory._check_all()
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 # an exception in one operation aborts the sweep over the others | isolated, reported, the rest of the sweep runs
@@ -147,12 +151,29 @@ def test_shutdown_returns_pending_operations_or_ends_them_as_the_caller_asked(
 
 
 def test_the_lock_rule_for_callers_is_documented() -> None:
-    from sojourn.purgatory import purgatory  # noqa: PLC0415
+    documented = " ".join((Purgatory.__doc__ or "").split())
+    assert "Do not call it while holding a lock that this code needs" in documented
 
-    assert "Do not call it while\nholding a lock that this code needs" in (purgatory.__doc__ or "")
+
+class Candid:
+    """A key that says when it is hashed or compared."""
+
+    def __init__(self, says: dict[str, Any]) -> None:
+        self.says = says
+
+    def __hash__(self) -> int:
+        self.says.get("hash", str)()
+        return 7
+
+    def __eq__(self, other: object) -> bool:
+        self.says.get("compare", str)()
+        return isinstance(other, Candid)
 
 
-@pytest.mark.parametrize("where", ["try_complete", "on_complete", "on_expiration", "on_cancellation", "on_error"])
+CALLBACKS = ["try_complete", "on_complete", "on_expiration", "on_cancellation"]
+
+
+@pytest.mark.parametrize("where", [*CALLBACKS, "on_error", "hash", "compare"])
 def test_no_lock_of_ours_is_held_while_user_code_runs(build: Build, where: str) -> None:
     """Meanwhile another thread does everything there is to do, on the same keys and on the same operation."""
     finished: list[bool] = []
@@ -168,23 +189,23 @@ def test_no_lock_of_ours_is_held_while_user_code_runs(build: Build, where: str) 
 
     def everything() -> None:
         other = scene.operation("other")
-        scene.purgatory.try_complete_else_watch(other, ["k", key])
+        scene.purgatory.try_complete_else_watch(other, ["k", Candid(says)])
         scene.purgatory.check_and_complete("k")
-        scene.purgatory.check_and_complete(key)
+        scene.purgatory.check_and_complete(Candid(says))
         other.extend(5)
         other.cancel()
         operation.extend(200)
         scene.purgatory.purge()
         scene.purgatory.stats()
 
-    key = Changing()
-    says = {} if where == "on_error" else {where: meanwhile}
+    says = {where: meanwhile}
     scene = Scene(build, **({"on_error": meanwhile} if where == "on_error" else {}))
-    operation = scene.operation("x", **says)
+    operation = scene.operation("x", **({where: meanwhile} if where in CALLBACKS else {}))
     if where == "on_error":
         operation.says["try_complete"] = lambda operation: operation.tries > 2 and 1 / 0
-    scene.purgatory.try_complete_else_watch(operation, ["k", key])
+    scene.purgatory.try_complete_else_watch(operation, ["k", Candid(says)])
     scene.purgatory.check_and_complete("k")
+    scene.purgatory.check_and_complete(Candid(says))
     if where == "on_cancellation":
         operation.cancel()
     scene.clock.advance(300)

@@ -3,7 +3,7 @@
 An operation waits until all the keys it `needs` have been signalled; a signal says so first and checks afterwards. So
 when all actors are done, an operation that is still pending although its condition holds is a lost signal. The pure
 build's lock can be a decision point; in the compiled build the GIL is the lock, and only Python code is: calls, tries,
-callbacks, the clock, and the hash of a key.
+callbacks, the clock, and a key that is hashed or compared.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from concurrency.scheduler import Body, Program, Stage, explore
 from concurrency.world import CooperativeLock, TurnClock
 from purgatory.scene import ROOMS, check
 from sojourn.errors import PurgatoryClosedError
-from sojourn.purgatory import _core, _operation
+from sojourn.purgatory import _operation, _watchers
 from sojourn.timer import _timer
 from support import BUILDS, Build
 
@@ -36,7 +36,7 @@ Actor = Callable[["World"], object]
 
 
 class Key:
-    """A key that is hashed in Python, which is a decision point."""
+    """A key that is hashed and compared in Python, both of which are decision points."""
 
     def __init__(self, world: World, name: str) -> None:
         self.world, self.name = world, name
@@ -46,6 +46,7 @@ class Key:
         return hash(self.name)
 
     def __eq__(self, other: object) -> bool:
+        self.world.point("compare")
         return isinstance(other, Key) and self.name == other.name
 
 
@@ -126,7 +127,7 @@ class World:
         self.errors: list[BaseException] = []
         self.stumbled: list[BaseException] = []
         self.timer = build.SystemTimer("world", wheel_size=2, clock=self.clock, on_error=self._note)
-        self.keys: dict[str, Hashable] = {name: Key(self, name) if hashed else name for name in "kl"}
+        self.is_hashed = hashed
         self.signalled: set[str] = set()
         self.operations: dict[str, Any] = {}
         self.watching: dict[str, str] = {}
@@ -154,6 +155,10 @@ class World:
     def _note(self, operation: object, error: BaseException) -> None:
         (self.stumbled if isinstance(error, StumbleError) else self.errors).append(error)
 
+    def key(self, name: str) -> Hashable:
+        """Where keys are hashed in Python, a new one every time, that has to be compared."""
+        return Key(self, name) if self.is_hashed else name
+
     # What actors do
 
     def operation(self, name: str, needs: str = "k", delay_ms: int = 1, *, forces: bool = False) -> Any:
@@ -165,7 +170,7 @@ class World:
         operation = self.operations.get(name) or self.operation(name, needs, forces=forces)
         self.watching[name] = keys
         try:
-            won = self.purgatory.try_complete_else_watch(operation, [self.keys[key] for key in keys])
+            won = self.purgatory.try_complete_else_watch(operation, [self.key(key) for key in keys])
         except (PurgatoryClosedError, ValueError) as refusal:
             if not (self.is_closed if isinstance(refusal, PurgatoryClosedError) else operation.is_completed):
                 raise
@@ -176,7 +181,7 @@ class World:
     def signal(self, key: str) -> None:
         self.point("call")
         self.signalled.add(key)
-        self.answer("completed", self.purgatory.check_and_complete(self.keys[key]))
+        self.answer("completed", self.purgatory.check_and_complete(self.key(key)))
 
     def expire(self, ms: int = 1) -> None:
         """Let time pass, and be the driver who notices."""
@@ -194,7 +199,7 @@ class World:
 
     def cancel_key(self, key: str) -> None:
         self.point("call")
-        self.answer("cancelled", len(self.purgatory.cancel_for_key(self.keys[key])))
+        self.answer("cancelled", len(self.purgatory.cancel_for_key(self.key(key))))
 
     def extend(self, name: str, ms: int = 2) -> None:
         self.point("call")
@@ -276,7 +281,7 @@ def interleavings(
             if "acquire" in points:
                 patch.setattr(_timer, "lock", world.lock)
                 patch.setattr(_operation, "lock", world.lock)
-                patch.setattr(_core, "RLock", lambda: world.lock)
+                patch.setattr(_watchers, "lock", world.lock)
             world.open()
             before(world)
             bodies: list[Body] = [lambda actor=actor: actor(world) for actor in actors]

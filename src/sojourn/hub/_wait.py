@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 from ..clock import NS_PER_MS
 from ..errors import ConfigError, HubFullError
 from ..purgatory._keys import distinct
-from ..purgatory._operation import DelayedOperation, OutcomeName, Watchers
+from ..purgatory._operation import DelayedOperation, OutcomeName
+from ..purgatory._watchers import Watchers
 from ..rules import Event
 from ..timer._state import whole_ms
 from ..timer._timer import NO_LIMIT, Timer, TimerTask, lock

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from ..timer import IMPLEMENTATION
 
 if TYPE_CHECKING or IMPLEMENTATION == "pure":
-    from ._operation import DelayedOperation, Watchers
+    from ._operation import DelayedOperation
+    from ._watchers import Watchers
 else:
     from ._core import DelayedOperation, Watchers
 

@@ -1,28 +1,43 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, binding=False, embedsignature=True
-"""Operations and who watches what, compiled: what `_operation.py` says, with the GIL for a lock. Read that one first.
+"""Operations and who watches what, compiled: what `_operation.py` and `_watchers.py` say. Read those two first.
 
-* A step is atomic as long as it runs no Python code. Text, numbers, bytes and tuples of these are compared in C; any
-  other key may bring a `__hash__` and `__eq__` of its own, so those are kept apart, behind a lock.
-* A key that only one operation watches has no list: its place in the table holds the operation itself.
+* The GIL is the lock. A step is atomic as long as it runs no Python code, so whatever may run some (the hash and the
+  comparison of a key, a clock, a garbage collection) comes before it. An operation enters its lists, and leaves them,
+  through links that run through the operation itself: without a look at its keys, and without any memory to be had.
+* A key has no list of its own. The entries of those who watch it are a ring; the first of them stands for the key in a
+  bucket of the table, and when it leaves, the next does.
+* An operation is not tracked by the garbage collector, unless it is of a class made in Python.
 """
 
 cimport cython
-from cpython.dict cimport PyDict_DelItem, PyDict_GetItemWithError, PyDict_SetItem
-from cpython.object cimport PyObject_Hash
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
+from cpython.object cimport Py_EQ, PyObject_Hash, PyObject_RichCompareBool
 from cpython.pythread cimport PyThread_get_thread_ident
-from cpython.ref cimport Py_DECREF, PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 
-from sojourn.timer._core cimport CANCELLED as TASK_CANCELLED
+from sojourn.timer._core cimport CANCELLED as TASK_CANCELLED, as_delay
 
-from threading import RLock
+from functools import partial
 
 from ..errors import PurgatoryClosedError
+from ._failures import one_of
 from ._keys import MIX as _MIX
 from ._keys import distinct
+
+cdef extern from "Python.h":
+    ctypedef int (*visitproc)(PyObject*, void*) noexcept
+    ctypedef struct PyTypeObject:
+        int (*tp_traverse)(PyObject*, visitproc, void*) noexcept
+        int (*tp_clear)(PyObject*) noexcept
+
+cdef enum:
+    FEW = 8             # buckets that a shard keeps when it is empty
 
 cdef tuple NAMES = (None, "completed", "expired", "cancelled")
 cdef uint64_t MIX = _MIX
 
+
+# Operations -----------------------------------------------------------------------------------------------------------
 
 @cython.no_gc
 cdef class DelayedOperation(TimerTask):
@@ -135,52 +150,166 @@ cdef class DelayedOperation(TimerTask):
         return 0
 
     cdef bint try_it(self) except -1:
-        """Try it, unless somebody else is at it, who then tries again. True if this call completed it."""
-        if self.ended:
+        """Try it, and raise what that raises. True if this call completed it."""
+        cdef bint completed = False
+        if self.watchers == NULL:
             return False
+        failure = self.attempt(self.watchers, &completed)
+        if failure is not None:
+            raise failure
+        return completed
+
+    cdef object attempt(self, PyObject* watchers, bint* completed):
+        """Try it, unless somebody is at it, who then tries again. What it raised, and whether this call completed it."""
+        cdef list failures = None
+        completed[0] = False
+        if self.watchers != watchers:
+            return None         # it has ended, or been handed back
         if self.owner != 0:
             self.again = True
-            return False
+            return None
         self.owner = PyThread_get_thread_ident()
-        watchers = <object>self.watchers if self.watchers != NULL else None
         while True:
-            failure = None
             try:
                 if self.try_complete():
                     self.settle(COMPLETED)
             except BaseException as exception:
-                failure = exception
+                failures = noted(failures, exception)
             if self.ended or not self.again:
                 break
             self.again = False  # somebody left word
-            if failure is not None and watchers is not None:
-                watchers._failed(self, failure)
         self.again = False
         self.owner = 0
+        completed[0] = self.has_won and self.ended == COMPLETED
         if self.ended and not self.has_told:
-            self.tell()         # somebody else ended it meanwhile
-        if failure is not None:
-            raise failure
-        return self.has_won and self.ended == COMPLETED
+            try:
+                self.tell()     # somebody else ended it meanwhile
+            except BaseException as exception:
+                failures = noted(failures, exception)
+        return None if failures is None else one_of(failures, partial((<object>watchers)._failed, self))
 
 
+cdef list noted(list failures, exception):
+    if failures is None:
+        return [exception]
+    failures.append(exception)
+    return failures
+
+
+# A class made in Python is tracked by the garbage collector, which asks each of its bases what they refer to. So it sees
+# the keys, one of which may refer to the operation. It never takes them from one that is watched, and so is held.
+
+cdef int visit_keys(PyObject* operation, visitproc visit, void* arg) noexcept:
+    return visit(<PyObject*>(<DelayedOperation>operation).keys, arg)
+
+
+cdef int forget_keys(PyObject* operation) noexcept:
+    (<DelayedOperation>operation).keys = None
+    return 0
+
+
+(<PyTypeObject*>DelayedOperation).tp_traverse = visit_keys
+(<PyTypeObject*>DelayedOperation).tp_clear = forget_keys
+
+
+# The table ------------------------------------------------------------------------------------------------------------
+
+cdef inline WatchEntry* entries_of(DelayedOperation operation) noexcept:
+    return &operation.own if operation.has_one_key else operation.own.next
+
+
+cdef inline Py_ssize_t key_count(DelayedOperation operation) noexcept:
+    return 1 if operation.has_one_key else len(<tuple>operation.keys)
+
+
+cdef inline object key_of(WatchEntry* entry):
+    cdef DelayedOperation operation = <DelayedOperation>entry.operation
+    return operation.keys if operation.has_one_key else (<tuple>operation.keys)[entry - operation.own.next]
+
+
+cdef inline WatchEntry** bucket_of(Shard* shard, Py_hash_t hash) noexcept:
+    return &shard.buckets[<uint64_t>hash * MIX >> 41 & shard.mask]
+
+
+cdef void grow(Shard* shard) noexcept:
+    """Twice the buckets; or as many as before, and longer ways, if there is no memory for that."""
+    cdef uint64_t size = FEW if shard.mask == 0 else 2 * (shard.mask + 1)
+    cdef WatchEntry** buckets = <WatchEntry**>PyMem_Calloc(size, sizeof(WatchEntry*))
+    cdef WatchEntry** old = shard.buckets
+    cdef uint64_t old_mask = shard.mask
+    cdef uint64_t i
+    cdef WatchEntry* entry
+    if buckets == NULL:
+        return
+    shard.buckets = buckets
+    shard.mask = size - 1
+    for i in range(old_mask + 1):
+        while old[i] != NULL:
+            entry = old[i]
+            old[i] = entry.below
+            put_below(bucket_of(shard, entry.hash), entry)
+    if old != &shard.bucket:
+        PyMem_Free(old)
+
+
+cdef inline void put_below(WatchEntry** bucket, WatchEntry* entry) noexcept:
+    entry.below = bucket[0]
+    bucket[0] = entry
+
+
+cdef void forget_buckets(Shard* shard) noexcept:
+    """Of a shard that has no keys any more."""
+    if shard.buckets != &shard.bucket:
+        PyMem_Free(shard.buckets)
+    shard.buckets = &shard.bucket
+    shard.bucket = NULL
+    shard.mask = 0
+
+
+cdef Shard* shards_new(uint64_t count) except NULL:
+    cdef Shard* shards = <Shard*>PyMem_Calloc(count, sizeof(Shard))
+    cdef uint64_t i
+    if shards == NULL:
+        raise MemoryError
+    for i in range(count):
+        shards[i].buckets = &shards[i].bucket
+    return shards
+
+
+cdef void shards_free(Shard* shards, uint64_t count) noexcept:
+    cdef uint64_t i
+    for i in range(count):
+        forget_buckets(&shards[i])
+    PyMem_Free(shards)
+
+
+# Watchers -------------------------------------------------------------------------------------------------------------
+
+@cython.no_gc_clear             # so that everything is in place until the last operation has left
 cdef class Watchers:
     """Which operations watch which key. watch, leave: O(1) a key. Sharded, so that no table grows to stall the rest."""
 
-    def __init__(self, Timer timer not None, shards):
+    def __cinit__(self):
+        self.shard_count = 1
+        self.shards = shards_new(1)         # for a subclass that forgets to call __init__: closed and empty, but sound
+
+    def __init__(self, Timer timer not None, uint64_t shards):
+        if self.timer is not None:
+            raise TypeError("a purgatory is made once")
+        cdef Shard* several = shards_new(shards)
+        shards_free(self.shards, self.shard_count)
+        self.shards, self.shard_count = several, shards
         self.timer = timer
-        self.shards = [{} for _ in range(shards)]
-        self.odd = {}
-        self.lock = RLock()
-        self.spares = []
         self._is_open = True
 
     def __dealloc__(self):
         cdef DelayedOperation operation
-        if self.shards is not None:
-            for operation in self.entries():
-                operation.watchers = NULL
-                operation.is_watched = False
+        if self.shards == NULL:
+            return
+        for operation in self.entries():    # held until all have left, and then whatever that sets off may happen
+            if operation.watchers == <PyObject*>self:
+                self.unwatch(operation)
+        shards_free(self.shards, self.shard_count)
 
     def try_complete_else_watch(self, DelayedOperation operation not None, keys):
         """Try the operation; if its condition does not hold yet, watch the keys, try once more, and start its timer.
@@ -191,15 +320,18 @@ cdef class Watchers:
         watched = keys[0] if is_one else distinct(keys)
         self.admit(operation)
         try:
-            if operation.try_it() or not self.watch(operation, watched, is_one) or operation.try_it():
-                return operation.has_won and operation.ended == COMPLETED
-            self.timer.add(operation)
+            self.hold(operation, watched, is_one)
+            if operation.try_it():
+                return True
+            if self.enter(operation):
+                if operation.try_it():
+                    return True
+                self.start(operation)
         except BaseException:
             if operation.watchers == <PyObject*>self:
                 self.unwatch(operation)
+                operation.leave_timer()
             raise
-        if operation.ended:     # while it was being put in the timer
-            operation.leave_timer()
         return False
 
     def check_and_complete(self, key):
@@ -208,7 +340,7 @@ cdef class Watchers:
         watching = self.watching(key)
         if watching is None:
             return 0
-        if isinstance(watching, DelayedOperation):
+        if type(watching) is not list:
             return int(self.check(<DelayedOperation>watching))
         for operation in <list>watching:
             count += self.check(<DelayedOperation>operation)
@@ -216,11 +348,7 @@ cdef class Watchers:
 
     def cancel_for_key(self, key):
         """End every operation that watches the key as cancelled; return those that this call ended."""
-        watching = self.watching(key)
-        if watching is None:
-            return []
-        operations = [watching] if isinstance(watching, DelayedOperation) else watching
-        return [operation for operation in operations if self._cancel(operation)]
+        return [operation for operation in self._watching(key) if self._cancel(operation)]
 
     @property
     def watched(self):
@@ -237,9 +365,6 @@ cdef class Watchers:
     def _failed(self, operation, exception):
         raise exception
 
-    def _has_strays(self):
-        """Another entry is out of reach."""
-
     def _refuse(self):
         raise PurgatoryClosedError("this purgatory is closed")
 
@@ -254,7 +379,7 @@ cdef class Watchers:
 
     def _watching(self, key):
         watching = self.watching(key)
-        return () if watching is None else tuple(watching) if isinstance(watching, list) else (watching,)
+        return () if watching is None else tuple(watching) if type(watching) is list else (watching,)
 
     def _entries(self):
         return self.entries()
@@ -263,26 +388,15 @@ cdef class Watchers:
         return self.completed, self.expired, self.cancelled
 
     def _purge(self):
-        """Look for operations that have left; return how many entries that dropped. Plain keys cannot have changed."""
-        cdef int64_t dropped = 0
-        with self.lock:
-            kept = {}
-            for key, watching in self.odd.items():
-                for operation in list((<dict>watching).values()) if type(watching) is dict else [watching]:
-                    if (<DelayedOperation>operation).watchers == <PyObject*>self:
-                        put(kept, key, <DelayedOperation>operation, [{}])
-                    else:
-                        dropped += 1
-            self.odd = kept
-            self._strays = 0
-        return dropped
+        """Nothing can come between an operation's end and its leaving here: none has strayed."""
+        return 0
 
     def _take_all(self):
         """Close the door, and hand out whatever is pending."""
         cdef DelayedOperation operation
-        self._is_open = False
         left = []
-        for operation in self.entries():
+        self._is_open = False
+        for operation in self.entries():    # from here on, in one step
             if operation.watchers == <PyObject*>self:
                 self.unwatch(operation)
                 operation.leave_timer()
@@ -292,15 +406,61 @@ cdef class Watchers:
     def _check_all(self):
         """Prove the invariants."""
         cdef DelayedOperation operation
+        cdef Shard* shard
+        cdef uint64_t keys = 0
+        cdef uint64_t i
         entries = self.entries()
-        strays = 0
-        for operation in entries:
-            strays += operation.watchers != <PyObject*>self
-        assert len(entries) == self._watched + self._strays, "watched is exact"
-        assert strays == self._strays, "none ended"
+        assert len(entries) == self._watched, "watched is exact"
         assert len(set(map(id, entries))) <= self._delayed, "delayed counts them"
-        assert all([watching for shard in (*self.shards, self.odd) for watching in shard.values()
-                    if type(watching) is dict]), "no key without a watcher"
+        for operation in entries:
+            assert operation.watchers == <PyObject*>self and not operation.ended, "none ended"
+        for i in range(self.shard_count):
+            keys += check_shard(&self.shards[i])
+        assert keys <= <uint64_t>self._watched, "no key without a watcher"
+
+    cdef bint check(self, DelayedOperation operation) except -1:
+        cdef bint completed = False
+        failure = operation.attempt(<PyObject*>self, &completed)
+        if failure is not None:
+            if not isinstance(failure, Exception):
+                raise failure
+            self._failed(operation, failure)
+        return completed
+
+    cdef object watching(self, key):
+        """Who watches the key: None, one operation, or a list of them."""
+        cdef Py_hash_t hash = PyObject_Hash(key)
+        cdef WatchEntry* first = self.find(hash, key)
+        cdef WatchEntry* entry
+        if first == NULL:
+            return None
+        if first.next == first:
+            return <object>first.operation
+        found = []              # that may have collected garbage: look again
+        entry = first = self.find(hash, key)
+        while entry != NULL:
+            found.append(<object>entry.operation)
+            entry = entry.next if entry.next != first else NULL
+        return found
+
+    cdef list entries(self):
+        """Every operation, once for each key."""
+        cdef WatchEntry* first
+        cdef WatchEntry* entry
+        cdef uint64_t i, j
+        found = []
+        for i in range(self.shard_count):
+            for j in range(self.shards[i].mask + 1):
+                first = self.shards[i].buckets[j]
+                while first != NULL:
+                    entry = first
+                    while entry != NULL:
+                        found.append(<object>entry.operation)
+                        entry = entry.next if entry.next != first else NULL
+                    first = first.below
+        return found
+
+    # How an operation comes, enters and leaves
 
     cdef int admit(self, DelayedOperation operation) except -1:
         if not self._is_open:
@@ -311,150 +471,172 @@ cdef class Watchers:
         self._delayed += 1
         return 0
 
-    cdef bint check(self, DelayedOperation operation) except -1:
-        try:
-            return operation.try_it()
-        except Exception as exception:
-            self._failed(operation, exception)
-            return operation.has_won
-
-    cdef object watching(self, key):
-        """Who watches the key: None, one operation, or a list of them."""
-        cdef PyObject* found
-        if not is_plain(key):
-            with self.lock:
-                watching = self.odd.get(key)
-                return list((<dict>watching).values()) if type(watching) is dict else watching
-        found = PyDict_GetItemWithError(self.shard(key), key)
-        if found == NULL:
-            return None
-        watching = <object>found
-        return list((<dict>watching).values()) if type(watching) is dict else watching
-
-    cdef dict shard(self, key):
-        # By the upper bits of a mixed hash: a shard's own table goes by the lower ones, and would fill unevenly.
-        cdef uint64_t mixed = <uint64_t>PyObject_Hash(key) * MIX
-        return <dict>self.shards[<Py_ssize_t>((mixed >> 32) % <uint64_t>len(self.shards))]
-
     cdef bint watch(self, DelayedOperation operation, keys, bint is_one) except -1:
         """Put it on all lists in one step; False if it has ended."""
-        cdef Py_ssize_t needed = 1 if is_one else len(<tuple>keys)
-        operation.has_odd_key = not is_plain(keys) if is_one else not are_plain(<tuple>keys)
+        self.hold(operation, keys, is_one)
+        return self.enter(operation)
+
+    cdef int hold(self, DelayedOperation operation, keys, bint is_one) except -1:
+        """Give it its keys, hashed once and for all."""
+        cdef WatchEntry* several = NULL
+        cdef Py_hash_t hash
+        cdef Py_ssize_t i
+        if is_one:
+            hash = PyObject_Hash(keys)
+            operation.own.hash = hash
+            operation.own.operation = <PyObject*>operation
+        else:
+            several = <WatchEntry*>PyMem_Malloc(len(<tuple>keys) * sizeof(WatchEntry))
+            if several == NULL:
+                raise MemoryError
+            try:
+                for i in range(len(<tuple>keys)):
+                    several[i].hash = PyObject_Hash((<tuple>keys)[i])
+                    several[i].operation = <PyObject*>operation
+            except BaseException:
+                PyMem_Free(several)
+                raise
+            if operation.watchers != <PyObject*>self:
+                PyMem_Free(several)         # it has ended meanwhile
+                return 0
+            operation.own.next = several
         operation.has_one_key = is_one
         operation.keys = keys
-        if operation.has_odd_key:
-            spares = [{} for _ in range(needed)]
-            with self.lock:
-                return self.put_all(operation, spares)
-        while len(self.spares) < needed:
-            self.spares.append({})
-        return self.put_all(operation, self.spares)
+        return 0
 
-    cdef bint put_all(self, DelayedOperation operation, list spares) except -1:
-        if operation.ended:
+    cdef bint enter(self, DelayedOperation operation) except -1:
+        """Put it on all lists in one step; False if it has ended."""
+        cdef WatchEntry* entries = entries_of(operation)
+        cdef WatchEntry* first
+        cdef uint64_t changes = self.changes - 1
+        cdef Py_ssize_t i
+        if operation.watchers != <PyObject*>self:
             return False
+        while changes != self.changes:      # others came or went while keys were compared: look again
+            changes = self.changes
+            for i in range(key_count(operation)):
+                first = self.find(entries[i].hash, key_of(&entries[i]))
+                if operation.watchers != <PyObject*>self:
+                    return False            # and its entries are no more
+                entries[i].below = first
+        if not self._is_open:
+            self._refuse()
         operation.is_watched = True
-        if operation.has_one_key:
-            self._watched += 1
-            put(self.table(operation.keys), operation.keys, operation, spares)
-            return True
-        self._watched += len(<tuple>operation.keys)
-        for key in <tuple>operation.keys:
-            put(self.table(key), key, operation, spares)
+        self._watched += key_count(operation)
+        for i in range(key_count(operation)):
+            self.link(&entries[i], entries[i].below)
         return True
 
-    cdef int leave(self, DelayedOperation operation) except -1:
-        """Take an operation that has its outcome off all its lists."""
+    cdef int start(self, DelayedOperation operation) except -1:
+        """Put it in the timer, unless it has left in the meantime."""
+        delay_ms = operation.delay_ms
+        cdef int64_t delay = as_delay(delay_ms)
+        cdef int64_t now_ns = self.timer.now_for(delay, delay_ms)
+        if operation.watchers == <PyObject*>self:
+            self.timer.put(operation, delay, now_ns)
+        return 0
+
+    cdef void leave(self, DelayedOperation operation) noexcept:
+        """It has its outcome: count that, and take it off all its lists."""
         self.completed += operation.ended == COMPLETED
         self.expired += operation.ended == EXPIRED
         self.cancelled += operation.ended == CANCELLED
-        return self.unwatch(operation)
+        self.unwatch(operation)
 
-    cdef int unwatch(self, DelayedOperation operation) except -1:
+    cdef void unwatch(self, DelayedOperation operation) noexcept:
+        """It is no longer ours: off all its lists."""
+        cdef Py_ssize_t i
         operation.watchers = NULL
         self._delayed -= 1
-        if operation.has_odd_key:
-            with self.lock:
-                return self.remove_all(operation)
-        return self.remove_all(operation)
+        if operation.is_watched:
+            operation.is_watched = False
+            self._watched -= key_count(operation)
+            for i in range(key_count(operation)):
+                self.unlink(&entries_of(operation)[i])
+        if not operation.has_one_key:
+            PyMem_Free(operation.own.next)
+            operation.own.next = NULL
 
-    cdef int remove_all(self, DelayedOperation operation) except -1:
-        cdef int64_t strays = 0
-        if not operation.is_watched:
-            return 0
-        operation.is_watched = False
-        if operation.has_one_key:
-            self._watched -= 1
-            strays += not remove(self.table(operation.keys), operation.keys, operation)
-        else:
-            self._watched -= len(<tuple>operation.keys)
-            for key in <tuple>operation.keys:
-                strays += not remove(self.table(key), key, operation)
-        if strays:
-            self._strays += strays
-            self._has_strays()
-        return 0
+    cdef WatchEntry* find(self, Py_hash_t hash, key) except? NULL:
+        """The first of those who watch the key. Comparing keys may run Python code, and so change what is here."""
+        cdef Shard* shard = shard_of(self, hash)
+        cdef WatchEntry* entry = bucket_of(shard, hash)[0]
+        cdef uint64_t changes
+        cdef bint is_equal
+        while entry != NULL:
+            if entry.hash != hash:
+                entry = entry.below
+                continue
+            changes = self.changes
+            other = key_of(entry)
+            is_equal = PyObject_RichCompareBool(other, key, Py_EQ)
+            if changes != self.changes:
+                other = None    # perhaps for good, which may run Python code too
+                entry = bucket_of(shard, hash)[0]
+            elif is_equal:
+                return entry
+            else:
+                entry = entry.below
+        return NULL
 
-    cdef dict table(self, key):
-        return self.shard(key) if is_plain(key) else self.odd
+    cdef void link(self, WatchEntry* entry, WatchEntry* first) noexcept:
+        """Put it last in the ring of the first, if there is one."""
+        cdef Shard* shard
+        self.changes += 1
+        Py_INCREF(<object>entry.operation)
+        if first != NULL:
+            entry.prev = first.prev
+            entry.next = first
+            first.prev.next = entry
+            first.prev = entry
+            return
+        shard = shard_of(self, entry.hash)
+        shard.keys += 1
+        if shard.keys > shard.mask + 1:
+            grow(shard)
+        entry.prev = entry.next = entry
+        put_below(bucket_of(shard, entry.hash), entry)
 
-    cdef list entries(self):
-        found = []
-        for shard in (*self.shards, self.odd):
-            for watching in list((<dict>shard).values()):
-                found.extend(list((<dict>watching).values()) if type(watching) is dict else [watching])
-        return found
-
-
-cdef bint is_plain(key):
-    """Whether comparing this key runs no Python code."""
-    cdef type kind = type(key)
-    if kind is str or kind is int or kind is bytes:
-        return True
-    if kind is not tuple:
-        return False
-    for part in <tuple>key:
-        kind = type(part)
-        if not (kind is str or kind is int or kind is bytes):
-            return False
-    return True
-
-
-cdef bint are_plain(tuple keys):
-    for key in keys:
-        if not is_plain(key):
-            return False
-    return True
-
-
-cdef int put(dict shard, key, DelayedOperation operation, list spares) except -1:
-    cdef PyObject* found = PyDict_GetItemWithError(shard, key)
-    if found == NULL:
-        PyDict_SetItem(shard, key, operation)
-        return 0
-    watching = <object>found
-    if type(watching) is not dict:
-        several = <dict>spares.pop()
-        several[id(watching)] = watching
-        PyDict_SetItem(shard, key, several)
-        watching = several
-    (<dict>watching)[id(operation)] = operation
-    return 0
+    cdef void unlink(self, WatchEntry* entry) noexcept:
+        cdef Shard* shard = shard_of(self, entry.hash)
+        cdef WatchEntry** place = bucket_of(shard, entry.hash)
+        self.changes += 1
+        while place[0] != NULL and place[0] != entry:
+            place = &place[0].below
+        if place[0] == entry and entry.next == entry:
+            place[0] = entry.below
+            shard.keys -= 1
+            if shard.keys == 0 and shard.mask >= FEW:
+                forget_buckets(shard)
+        elif place[0] == entry:
+            place[0] = entry.next           # now the first in its ring
+            entry.next.below = entry.below
+        entry.prev.next = entry.next
+        entry.next.prev = entry.prev
+        Py_DECREF(<object>entry.operation)  # the caller has a reference of its own
 
 
-cdef bint remove(dict shard, key, DelayedOperation operation) except -1:
-    """False if the operation is not where its key says."""
-    cdef PyObject* found = PyDict_GetItemWithError(shard, key)
-    if found == NULL:
-        return False
-    watching = <object>found
-    if type(watching) is dict:
-        if (<dict>watching).pop(id(operation), None) is None:
-            return False
-        if not <dict>watching:
-            PyDict_DelItem(shard, key)
-        return True
-    if watching is not operation:
-        return False
-    PyDict_DelItem(shard, key)
-    return True
+cdef inline Shard* shard_of(Watchers watchers, Py_hash_t hash) noexcept:
+    return &watchers.shards[(<uint64_t>hash * MIX >> 32) % watchers.shard_count]
+
+
+cdef uint64_t check_shard(Shard* shard) except? 0:
+    """Prove its invariants, and return how many keys it has."""
+    cdef WatchEntry* first
+    cdef WatchEntry* entry
+    cdef uint64_t keys = 0
+    cdef uint64_t i
+    for i in range(shard.mask + 1):
+        first = shard.buckets[i]
+        while first != NULL:
+            keys += 1
+            assert bucket_of(shard, first.hash) == &shard.buckets[i], "every key is where its hash says"
+            entry = first
+            while True:
+                assert entry.next.prev == entry and entry.hash == first.hash, "a ring is of one key, linked both ways"
+                entry = entry.next
+                if entry == first:
+                    break
+            first = first.below
+    assert keys == shard.keys, "a shard counts its keys"
+    return keys

@@ -10,7 +10,7 @@ MIX = 0x9E3779B97F4A7C15
 
 def distinct(keys: Iterable[Hashable]) -> tuple[Hashable, ...]:
     """The keys, each once, in their order."""
-    if isinstance(keys, str):
+    if isinstance(keys, str | bytes):
         raise ValueError(f"keys={keys!r} is one text; give a list of keys, as in [{keys!r}]")
     found = tuple(dict.fromkeys(keys))
     if not found:

@@ -1,9 +1,4 @@
-"""`Purgatory`: watch lists with a name, a timer, an error handler and an end, over either build.
-
-The rule for callers: `check_and_complete` runs the operations' own code in the caller's thread. Do not call it while
-holding a lock that this code needs; collect the keys, let go of the lock, then check them. No lock of the purgatory is
-held meanwhile, so it adds no deadlock of its own.
-"""
+"""`Purgatory`: watch lists with a name, a timer, an error handler and an end, over either build."""
 
 from __future__ import annotations
 
@@ -15,7 +10,7 @@ from ..timer import AsyncTimer, SystemTimer, Timer
 from ._build import DelayedOperation, Watchers
 
 if TYPE_CHECKING:
-    from ._operation import Watchers as Lists
+    from ._watchers import Watchers as Lists
 else:
     Lists = object  # mixed in below, so that tests can put the same face on either build
 
@@ -33,7 +28,7 @@ class PurgatoryStats(NamedTuple):
     expired: int
     cancelled: int
     purged: int
-    """Entries that only the safety net found: their keys had changed since."""
+    """Entries that only the safety net found."""
 
 
 def log_error(operation: DelayedOperation, exception: BaseException) -> None:
@@ -57,6 +52,8 @@ class PurgatoryFace(Lists):
     ) -> None:
         if shards < 1 or purge_interval < 0:
             raise ConfigError(f"shards={shards}, purge_interval={purge_interval}: at least 1 and 0")
+        if not callable(on_error):
+            raise TypeError(f"on_error={on_error!r} cannot be called; leave it out to have exceptions logged")
         self.name = name
         self.purge_interval = purge_interval
         self._on_error = on_error
@@ -76,7 +73,11 @@ class PurgatoryFace(Lists):
         self.close()
 
     def purge(self) -> int:
-        """Drop ended operations that are still on a list, and return how many entries: none, unless keys changed."""
+        """Look through all lists for operations that have ended, and drop them; return how many entries that were.
+
+        There are none, as an operation leaves all its keys when it ends, unless a thread was interrupted in the midst
+        of that: by Ctrl-C, say, in the plain build. More than `purge_interval` of these are purged without being asked.
+        """
         dropped = self._purge()
         self._purged += dropped
         return dropped
@@ -85,31 +86,34 @@ class PurgatoryFace(Lists):
         return PurgatoryStats(self.watched, self.delayed, *self._ended_counts(), self._purged)
 
     def close(self, *, cancel_pending: bool = False) -> list[DelayedOperation]:
-        """Stop, and return the operations left pending; or end them as cancelled first. Twice is once.
+        """Stop, and hand back what is pending; or end it as cancelled, and return what that ended. Twice is once.
 
         A timer that was shared goes on; one of the purgatory's own is closed.
         """
-        left = self._take_all()
+        self._is_open = False
+        if cancel_pending:
+            left = [operation for operation in self._pending() if self._cancel(operation)]
+        else:
+            left = self._take_all()
         if self._own_timer is not None:
             self._own_timer.close()
-        if cancel_pending:
-            for operation in left:
-                self._cancel(operation)
         return left
 
     def _pending(self) -> list[DelayedOperation]:
         """Every operation that watches a key, each once."""
         return list({id(operation): operation for operation in self._entries()}.values())
 
-    def _has_strays(self) -> None:
-        if self._strays > self.purge_interval:
+    def _has_strays(self, strays: int) -> None:
+        if strays > self.purge_interval:
             self.purge()
 
     def _failed(self, operation: DelayedOperation, exception: BaseException) -> None:
         try:
             self._on_error(operation, exception)
-        except Exception as broken:
+        except BaseException as broken:
             log_error(operation, exception)
+            if not isinstance(broken, Exception):
+                raise
             log_error(operation, broken)
 
     def _refuse(self) -> NoReturn:
@@ -119,5 +123,12 @@ class PurgatoryFace(Lists):
 class Purgatory(PurgatoryFace, Watchers):
     """Holds operations until they complete, expire or are cancelled, each exactly once.
 
-    Without a `timer` it has one of its own, with a reaper thread.
+    Without a `timer` it has one of its own, with a reaper thread. What an operation's code raises goes to `on_error`,
+    unless there is a caller to hear of it: of `try_complete_else_watch`, `force_complete` or `cancel`.
+
+    The rule for callers: `check_and_complete` runs the operations' own code in the caller's thread. Do not call it
+    while holding a lock that this code needs; collect the keys, let go of the lock, then check them. No lock of the
+    purgatory is held meanwhile, so it adds no deadlock of its own.
+
+    What is pending is held here, where the garbage collector does not look: close a purgatory that you are done with.
     """

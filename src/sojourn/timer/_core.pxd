@@ -101,6 +101,8 @@ cdef class Timer:
     cdef int check_fits(self, int64_t delay, int64_t now_ms, name, given) except -1
     cdef TimerTask add_checked(self, TimerTask task)
     cdef int add_task(self, TimerTask task, int64_t delay, given) except -1
+    cdef int64_t now_for(self, int64_t delay, given) except? -1
+    cdef int put(self, TimerTask task, int64_t delay, int64_t now_ns) except -1
     cdef int add_batch(self, TaskBatch batch, int64_t now_tick) except -1
     cdef int join(self, TimerTask task) except -1
     cdef int arm(self, TimerTask task, int64_t now_ns) except -1
@@ -114,3 +116,6 @@ cdef class Timer:
     cdef int call_batched(self, TaskBatch batch, Py_ssize_t i) except -1
     cdef void note_lateness(self, int64_t now_ns, int64_t deadline_ms) noexcept
     cdef list snapshot(self)
+
+
+cdef int64_t as_delay(object value, object name=*) except -1

@@ -473,7 +473,7 @@ cdef inline TaskBatch batch_of(TimerTaskEntry* entry):
     return <TaskBatch>((<PyObject**>(entry - entry.index)) - 1)[0]
 
 
-cdef inline int64_t as_delay(object value, object name="delay_ms") except -1:
+cdef int64_t as_delay(object value, object name="delay_ms") except -1:
     """A delay at the door: whole and not negative. One beyond 64 bits is as good as NEVER, and refused by all timers."""
     cdef int64_t delay
     cdef int overflows = 0
@@ -907,11 +907,18 @@ cdef class Timer:
         return 0
 
     cdef inline int add_task(self, TimerTask task, int64_t delay, given) except -1:
+        return self.put(task, delay, self.now_for(delay, given))
+
+    cdef inline int64_t now_for(self, int64_t delay, given) except? -1:
+        """The time, at which a task with this delay may be put in: refused here if that is too long."""
         cdef int64_t now_ns = self.now_ns()
-        cdef int64_t now_ms = ceil_ms(now_ns)
-        self.check_fits(delay, now_ms, "delay_ms", given)
+        self.check_fits(delay, ceil_ms(now_ns), "delay_ms", given)
+        return now_ns
+
+    cdef inline int put(self, TimerTask task, int64_t delay, int64_t now_ns) except -1:
+        """Arm the task, in one step; then wake the driver if need be."""
         self.join(task)
-        task.entry.deadline_ms = now_ms + delay
+        task.entry.deadline_ms = ceil_ms(now_ns) + delay
         task.entry.on_wall = False
         self.arm(task, now_ns)
         return 0

@@ -404,11 +404,20 @@ class Timer:
     # Inside
 
     def _add(self, task: TimerTask, delay_ms: int) -> None:
-        now_ns = self.clock.now_ns()
-        self._check_fits(delay_ms, ms_at_or_after(now_ns))
-        self._add_all((task,), (delay_ms,), now_ns)
+        self._add_all((task,), (delay_ms,), self._now_for(delay_ms))
 
     def _add_all(self, tasks: Sequence[TimerTask], delays_ms: Sequence[int], now_ns: int) -> None:
+        if self._put_all(tasks, delays_ms, now_ns):
+            self._wake()
+
+    def _now_for(self, delay_ms: int) -> int:
+        """The time, at which a task with this delay may be put in: refused here if that is too long."""
+        now_ns = self.clock.now_ns()
+        self._check_fits(delay_ms, ms_at_or_after(now_ns))
+        return now_ns
+
+    def _put_all(self, tasks: Sequence[TimerTask], delays_ms: Sequence[int], now_ns: int) -> bool:
+        """Arm the tasks in one step; True if that calls for waking the driver."""
         now_ms, now_tick = ms_at_or_after(now_ns), self._tick_of(now_ns)
         wake = False
         with lock:
@@ -419,8 +428,7 @@ class Timer:
                 task._deadline_ms = now_ms + delay_ms
                 task._on_wall = False
                 wake |= self._arm(task, now_tick)
-        if wake:
-            self._wake()
+        return wake
 
     def _extend(self, task: TimerTask, delay_ms: int) -> bool:
         now_ns, wall_ns = self.clock.now_ns(), self.clock.wall_ns()
