@@ -77,6 +77,16 @@ def test_two_threads_signal_the_last_missing_parts(build: Build, other: str) -> 
     assert interleavings(build, [*signallers, ACTORS[other]], before=wait, preemptions=2) > 10
 
 
+def test_what_came_after_a_deadline_that_was_moved_forward_does_not_count(build: Build) -> None:
+    """Who shortens and who signals "b" look at the clock; it ticks and "a" counts; then they go on."""
+    actors: list[Actor] = [
+        ACTORS["shorten"],
+        lambda world: world.signal("b"),
+        lambda world: (world.tick(), world.signal("a")),
+    ]
+    assert interleavings(build, actors, before=wait, preemptions=2) > 10
+
+
 @pytest.mark.parametrize("remembers", [False, True], ids=["forgetful", "remembering"])
 @each_rule
 @pytest.mark.parametrize("name", ["signal", "stop", "expire", "list", "close"])
