@@ -13,6 +13,8 @@ from libc.stdint cimport int64_t, uint8_t
 from sojourn.purgatory._core cimport CANCELLED, COMPLETED, EXPIRED, DelayedOperation, Watchers
 from sojourn.timer._core cimport Timer
 
+from threading import RLock
+
 from ..errors import ConfigError, HubFullError
 from ..purgatory._keys import distinct
 from ..rules import Event
@@ -271,6 +273,7 @@ cdef class Wait(DelayedOperation):
 cdef class Signals(Watchers):
     """Watch lists that carry signals to waits."""
 
+    cdef object lock
     cdef int64_t epoch_ms
     cdef public object _memory
     cdef public int64_t _limit
@@ -279,6 +282,7 @@ cdef class Signals(Watchers):
 
     def __init__(self, timer, shards):
         Watchers.__init__(self, timer, shards)
+        self.lock = RLock()
         self.epoch_ms = (timer.clock.wall_ns() - timer.clock.now_ns()) // NS_PER_MS
         self._limit = NO_LIMIT
 
