@@ -18,7 +18,7 @@ from concurrency.scheduler import Body, Program, Stage, explore
 from concurrency.world import CooperativeLock, TurnClock
 from hub.scene import ROOMS, check
 from sojourn.errors import HubFullError, PurgatoryClosedError
-from sojourn.hub import _ending, _wait
+from sojourn.hub import _core, _ending, _wait
 from sojourn.purgatory import _core as purgatory_core
 from sojourn.purgatory import _operation
 from sojourn.rules import Outcome, Rule, all_of
@@ -267,7 +267,8 @@ def interleavings(
             world = World(stage, build, points, hub or {})
             for module in (_timer, _operation, _wait):
                 patch.setattr(module, "lock", world.lock)
-            patch.setattr(purgatory_core, "RLock", lambda: CooperativeLock(world))
+            for module in (_core, purgatory_core):
+                patch.setattr(module, "RLock", lambda: CooperativeLock(world), raising=False)
             events = SimpleNamespace(Event=lambda: CooperativeEvent(stage), get_ident=threading.get_ident)
             patch.setattr(_ending, "threading", events)
             world.open()
