@@ -7,7 +7,7 @@ READY  := .venv/.ready
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run live test check stress clusters mutants unfinished bench docs clean
+.PHONY: help setup run live test check stress clusters mutants bench docs clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,9 +39,6 @@ stress: $(READY) ## Threads at full speed, a million tasks at once
 
 clusters: $(READY) ## N=10000 simulated clusters with faults, held to their promises
 	$(BIN)/python -m tests.kafka.simulate $(N)
-
-unfinished: $(READY) ## What the purgatory and the hub do not hold yet (tests/unfinished.txt)
-	$(BIN)/python -m pytest -m unfinished --tb=line
 
 mutants: $(READY) ## Plant bugs one by one; the tests must notice each
 	$(BIN)/python -m tests.mutants

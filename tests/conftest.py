@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,18 +23,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def build(request: pytest.FixtureRequest) -> Build:
     """Every test that asks for it runs on the pure and on the compiled wheel."""
     return request.param
-
-
-UNFINISHED = frozenset((Path(__file__).parent / "unfinished.txt").read_text().split())
-"""What the purgatory and the hub do not hold yet: files, or tests in them. `make unfinished` runs these."""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        file = f"{item.path.parent.name}/{item.path.name}"
-        if file in UNFINISHED or f"{file}::{getattr(item, 'originalname', '')}" in UNFINISHED:
-            item.add_marker(pytest.mark.unfinished)
 
 
 @pytest.fixture(scope="session")

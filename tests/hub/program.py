@@ -84,7 +84,7 @@ class Watched:
     """Extended or cancelled by hand."""
 
     def is_being_cancelled(self) -> bool:
-        """In the instant of a cancelling signal a wait may still complete; whether it can be extended is open."""
+        """In the instant of a cancelling signal a wait may still complete, but is not extended any more."""
         return any(event.kind == self.rule.cancels for event in self.recalled + self.events)
 
 
@@ -149,7 +149,7 @@ class Run:
             return
         is_in_time, deadline = self.is_in_time(one), self.hub.now_ms() + within
         is_extended = self.hub.extend(one.wait, within)
-        assert is_extended == is_in_time or one.is_being_cancelled()
+        assert is_extended == (is_in_time and not one.is_being_cancelled())
         if is_extended:
             one.rule = lasting(one.rule, deadline - one.wait.opened_at, one.rule.cancels)
             one.is_touched = True

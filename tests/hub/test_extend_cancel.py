@@ -139,11 +139,11 @@ def test_extending_does_not_undo_a_cancellation_of_the_same_instant(scene: Scene
     """Until the instant is over the wait may still complete, but no longer."""
     wait = scene.wait(rule=Rule("r", "open", "paid", 10, cancels="stop"), id="x")
     scene.signal("k", "stop")
-    scene.hub.extend(wait, 50)
+    assert not scene.hub.extend(wait, 50)
     scene.advance(1)
     assert scene.told == [("x", "cancelled", 0)]
     assert scene.signal("k", "paid") == 0
-    assert wait.result(0).at == 0
+    assert (wait.result(0).at, wait.result(0).deadline) == (0, 10)
 
 
 def test_purgatory_calls_work_on_waits_too(build: Build) -> None:

@@ -141,7 +141,7 @@ cdef class Wait(DelayedOperation):
         """Do it, unless it is over; True if that was done."""
         if self.single is not None:
             return not self.is_over(now) and self.do(deed, now, deadline)
-        lock = hub_of(self).lock
+        lock = hub_of(self)._lock
         with lock:
             return not self.is_over(now) and self.do(deed, now, deadline)
 
@@ -273,7 +273,7 @@ cdef class Wait(DelayedOperation):
 cdef class Signals(Watchers):
     """Watch lists that carry signals to waits."""
 
-    cdef object lock
+    cdef readonly object _lock      # reentrant; held while several parts are read, never while waits tell
     cdef int64_t epoch_ms
     cdef public object _memory
     cdef public int64_t _limit
@@ -282,14 +282,9 @@ cdef class Signals(Watchers):
 
     def __init__(self, timer, shards):
         Watchers.__init__(self, timer, shards)
-        self.lock = RLock()
+        self._lock = RLock()
         self.epoch_ms = (timer.clock.wall_ns() - timer.clock.now_ns()) // NS_PER_MS
         self._limit = NO_LIMIT
-
-    @property
-    def _lock(self):
-        """Reentrant. Held while waits read, never while they tell."""
-        return self.lock
 
     cdef int64_t now(self) except? -1:
         return floor_ms(self.timer.now_ns()) + self.epoch_ms
@@ -344,7 +339,7 @@ cdef class Signals(Watchers):
         """Let an event count for all who wait on its key; return how many that completed."""
         completed = []
         try:
-            with self.lock:
+            with self._lock:
                 waits = [wait for wait in self._watching(event.key) if (<Wait?>wait)._plan.takes(event)]
                 if self._memory is not None:
                     self._memory.keep(event)
@@ -381,7 +376,7 @@ cdef class Signals(Watchers):
             if self._memory is None:
                 self.begin(wait, keys, is_one)
             else:
-                with self.lock:
+                with self._lock:
                     recalled = self._memory.recall((keys,) if is_one else keys, now, wait)
                     self.begin(wait, keys, is_one)
                     for event in recalled:
