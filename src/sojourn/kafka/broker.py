@@ -1,0 +1,142 @@
+"""A broker: replicas, fetchers, and its ties to the controller and to the other brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..timer import TimerTask
+from .error import Error
+from .fetch import FetchResult, Position
+from .fetcher import Answer, Asked, Fetchers
+from .metadata import BrokerChange, Change, PartitionChange, PartitionState
+from .network import Network
+from .replica_manager import ReplicaManager
+from .topic import TopicPartition
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
+
+CONTROLLER = "controller"
+Answered = Callable[[int, Asked, Answer], object]
+
+
+class Broker:
+    """One of the cluster's brokers. `replicas` takes the requests of clients."""
+
+    def __init__(self, broker_id: int, cluster: Cluster) -> None:
+        self.id = broker_id
+        self.engine = cluster.engine
+        self.settings = cluster.settings
+        self.is_up = False
+        self.incarnation = 0
+        self._cluster = cluster
+        self.replicas = ReplicaManager(broker_id, self.engine, self.settings, self._ask_for_isr)
+        self._fetchers = Fetchers(self)
+        self._tasks: dict[str, TimerTask] = {}
+
+    def __repr__(self) -> str:
+        leads = sum(1 for _ in self.replicas.led())
+        return f"<Broker {self.id} {'up' if self.is_up else 'down'}, leads {leads} of {len(self.replicas.replicas)}>"
+
+    # What users do to it (through the cluster)
+
+    def start(self) -> None:
+        """Come up, with the log it had, and register as a new incarnation. Twice is once."""
+        if self.is_up:
+            return
+        self.is_up = True
+        self.incarnation += 1
+        self.replicas.open()
+        self._heartbeat()
+        self._watch_isr()
+
+    def kill(self) -> None:
+        """Go down without a word to anybody. What is on the disk stays; clients that wait are cut off."""
+        if not self.is_up:
+            return
+        self.is_up = False
+        for task in self._tasks.values():
+            task.cancel()
+        self._fetchers.stop()
+        self.replicas.close()
+
+    # With the controller
+
+    def receive_metadata(self, incarnation: int, first: int, changes: Sequence[Change]) -> None:
+        """Changes that the controller has decided on; tells it how far we know.
+
+        What was sent to an earlier incarnation is ignored: it may say that we lead where somebody else has led since.
+        """
+        if not self.is_up or incarnation != self.incarnation:
+            return
+        image = self.replicas.image
+        news = image.apply(first, changes)
+        for partition in dict.fromkeys(change.partition for change in news if isinstance(change, PartitionChange)):
+            self._take_part(partition, image.partitions.get(partition))
+        if any(isinstance(change, BrokerChange) for change in news):
+            self.replicas.mind_the_dead()
+        if news:
+            self._to_controller(self._cluster.controller.receive_offset, self.id, incarnation, image.offset)
+
+    def _take_part(self, partition: TopicPartition, state: PartitionState | None) -> None:
+        """As the last of several changes has it: those between are history."""
+        replica = self.replicas.become(partition, state)
+        leads_or_gone = replica is None or replica.lead is not None
+        self._fetchers.follow(partition, None if leads_or_gone or state is None else state.leader)
+
+    def _heartbeat(self) -> None:
+        self._to_controller(
+            self._cluster.controller.receive_heartbeat, self.id, self.incarnation, self.replicas.image.offset
+        )
+        self._tasks["heartbeat"] = self.engine.schedule(self.settings.heartbeat_ms, self._heartbeat)
+
+    def _watch_isr(self) -> None:
+        self.replicas.shrink()
+        self._tasks["isr"] = self.engine.schedule(max(1, self.settings.replica_lag_ms // 2), self._watch_isr)
+
+    def _ask_for_isr(self, partition: TopicPartition, wish: PartitionState) -> None:
+        self._to_controller(self._cluster.controller.receive_wish, self.id, partition, wish)
+
+    def receive_decision(
+        self, partition: TopicPartition, epoch: int, error: Error, state: PartitionState | None
+    ) -> None:
+        """The controller's answer to a wish for another set of replicas in sync."""
+        if self.is_up:
+            self.replicas.isr_decided(partition, epoch, error, state)
+
+    # With other brokers
+
+    def send_fetch(self, leader: int, asked: Asked, answered: Answered, number: int) -> None:
+        """Ask a leader for records; `answered(number, asked, answer)` is called if there is an answer."""
+        there = self._cluster.brokers[leader]
+        self._network.send(self.id, leader, there.receive_fetch, self.id, asked, answered, number)
+
+    def receive_fetch(
+        self, follower: int, asked: Mapping[TopicPartition, Position], answered: Answered, number: int
+    ) -> None:
+        """A follower's fetch; it is answered through the network, unless we go down before."""
+        if not self.is_up:
+            return
+        settings = self.settings
+        request = self.replicas.fetch(
+            asked,
+            settings.replica_fetch_min_bytes,
+            settings.replica_fetch_wait_ms,
+            settings.replica_fetch_max_bytes,
+            replica=follower,
+        )
+
+        def answer(results: dict[TopicPartition, FetchResult]) -> None:
+            if not request.is_cancelled:
+                with self.engine.turns:
+                    self._network.send(self.id, follower, answered, number, asked, results)
+
+        request.then(answer)
+
+    @property
+    def _network(self) -> Network:
+        return self._cluster.network
+
+    def _to_controller(self, deliver: Callable[..., object], *args: object) -> None:
+        self._network.send(self.id, CONTROLLER, deliver, *args)
