@@ -170,7 +170,7 @@ class Controller:
         self.publish()
 
     def _candidate(self, replicas: Sequence[int], isr: Iterable[int], config: TopicConfig) -> int | None:
-        """Who should lead: the first live one in sync or, if there is none and the topic allows it, the first live one."""
+        """Who should lead: the first live one in sync; failing that, if the topic allows it, any live one."""
         live = [replica for replica in replicas if replica in self.live]
         in_sync = [replica for replica in live if replica in isr]
         return next(iter(in_sync or (live if config.unclean_election else [])), None)

@@ -30,16 +30,12 @@ class Log:
     """
 
     def __init__(self) -> None:
-        self.start_offset = 0
+        self.start_offset = self.end_offset = 0
         self.epochs: list[EpochEnd] = []
         """The first offset of each epoch, ascending in both."""
         self._records: list[Record] = []
         self._position = [0]
         """Bytes before each record and, at the end, before the next."""
-
-    @property
-    def end_offset(self) -> int:
-        return self.start_offset + len(self._records)
 
     @property
     def last_epoch(self) -> int | None:
@@ -61,6 +57,7 @@ class Log:
             self._records.append(record)
             position += record_bytes(record.value)
             self._position.append(position)
+            self.end_offset += 1
 
     def begin_epoch(self, epoch: int) -> None:
         """From here on records are of this epoch."""
@@ -82,9 +79,11 @@ class Log:
         if offset < self.start_offset:
             self.restart_at(offset)
             return
+        assert offset <= self.end_offset, f"nothing to drop from {offset} on: the log ends at {self.end_offset}"
         keep = offset - self.start_offset
         del self._records[keep:], self._position[keep + 1 :]
         self.epochs = [entry for entry in self.epochs if entry.offset < offset]
+        self.end_offset = offset
 
     def delete_before(self, offset: int) -> None:
         """Drop every record before `offset`, which is not beyond the end."""
@@ -97,7 +96,7 @@ class Log:
         self._records.clear()
         del self._position[1:]
         self.epochs.clear()
-        self.start_offset = offset
+        self.start_offset = self.end_offset = offset
 
     def end_of(self, epoch: int) -> EpochEnd | None:
         """The end of the latest epoch that is not after `epoch`; None if this log has never heard of one so late."""

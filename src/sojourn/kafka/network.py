@@ -82,7 +82,9 @@ class Network:
         assert engine is not None, "a network is attached by the cluster that it serves"
         now = engine.now_ms()
         link = (source, target)
-        arrives = max(now + self._random.randint(*self.latency_ms), self._free_at.get(link, 0))
+        least, most = self.latency_ms
+        latency_ms = least + int(self._random.random() * (most - least + 1))
+        arrives = max(now + latency_ms, self._free_at.get(link, 0))
         self._free_at[link] = arrives
         deliver, args = message
         engine.schedule(arrives - now, deliver, *args)

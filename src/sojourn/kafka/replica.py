@@ -60,6 +60,8 @@ class Replica:
         """Where the reader's log parts from this one; None if it does not."""
         if position.last_epoch is None or position.offset < self.log.start_offset:
             return None
+        if position.last_epoch == self.log.last_epoch and position.offset <= self.log.end_offset:
+            return None  # nearly always
         end = self.log.end_of(position.last_epoch)
         if end is None or (end.epoch == position.last_epoch and end.offset >= position.offset):
             return None

@@ -134,7 +134,7 @@ class ReplicaManager:
     # For the delayed requests
 
     def acknowledged(self, partition: TopicPartition, end_offset: int) -> Error | None:
-        """NONE if all replicas in sync have the log up to `end_offset`, an error if we shall not know, None if not yet."""
+        """NONE if all in sync have the log up to `end_offset`, an error if we shall not know, None if not yet."""
         replica = self.replicas.get(partition)
         if replica is None or replica.lead is None:
             return self.fault(partition)
