@@ -23,7 +23,7 @@ class ReplicaFetcher:
         self._broker = broker
         self._engine = broker.engine
         self._settings = broker.settings
-        self._leader = leader
+        self.leader = leader
         self._ready_ms: dict[TopicPartition, int] = {}
         """When each partition may be fetched again."""
         self._number = 0
@@ -31,6 +31,10 @@ class ReplicaFetcher:
         self._is_waiting = False
         self._alarm: TimerTask | None = None
         """The next time to try: the fetch at hand is lost by then, or a partition is ready again."""
+
+    def __len__(self) -> int:
+        """How many partitions it fetches."""
+        return len(self._ready_ms)
 
     def add(self, partition: TopicPartition) -> None:
         """Fetch this one too, from the next fetch on."""
@@ -56,7 +60,7 @@ class ReplicaFetcher:
         self._is_waiting = bool(asked)
         if asked:
             self._set_alarm(self._settings.replica_fetch_wait_ms + self._settings.replica_fetch_timeout_ms)
-            self._broker.send_fetch(self._leader, asked, self._answered, self._number)
+            self._broker.send_fetch(self.leader, asked, self._answered, self._number)
         else:
             self._set_alarm(min(self._ready_ms.values()) - now if self._ready_ms else None)
 
@@ -89,24 +93,34 @@ class Fetchers:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._fetchers: dict[tuple[int, int], ReplicaFetcher] = {}
-        self._assigned: dict[TopicPartition, tuple[int, int]] = {}
+        self._fetchers: dict[int, list[ReplicaFetcher]] = {}
+        self._assigned: dict[TopicPartition, ReplicaFetcher] = {}
 
     def follow(self, partition: TopicPartition, leader: int | None) -> None:
         """Fetch a partition from that leader and from no other; from nobody, if None."""
-        name = None if leader is None else (leader, partition.partition % self._broker.settings.replica_fetchers)
-        if self._assigned.get(partition) == name:
+        former = self._assigned.get(partition)
+        if former is not None and former.leader == leader:
             return
-        if (former := self._assigned.pop(partition, None)) is not None:
-            self._fetchers[former].remove(partition)
-        if name is not None:
-            self._assigned[partition] = name
-            if name not in self._fetchers:
-                self._fetchers[name] = ReplicaFetcher(self._broker, name[0])
-            self._fetchers[name].add(partition)
+        if former is not None:
+            former.remove(partition)
+            del self._assigned[partition]
+        if leader is not None:
+            fetcher = self._assigned[partition] = self._idlest(leader)
+            fetcher.add(partition)
 
     def stop(self) -> None:
-        for fetcher in self._fetchers.values():
-            fetcher.stop()
+        for fetchers in self._fetchers.values():
+            for fetcher in fetchers:
+                fetcher.stop()
         self._fetchers.clear()
         self._assigned.clear()
+
+    def _idlest(self, leader: int) -> ReplicaFetcher:
+        """Of the fetchers for a leader the one with the fewest partitions, so that all have about as many.
+
+        Kafka goes by the partition's hash, which can leave a fetcher idle where leaders follow the partition's number.
+        """
+        if leader not in self._fetchers:
+            count = self._broker.settings.replica_fetchers
+            self._fetchers[leader] = [ReplicaFetcher(self._broker, leader) for _ in range(count)]
+        return min(self._fetchers[leader], key=len)

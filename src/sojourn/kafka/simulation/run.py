@@ -38,12 +38,12 @@ class Plan:
 
 
 def harsh_plan(seed: int) -> Plan:
-    """A run of some virtual seconds in which everything goes wrong: thousands of these fit in a minute."""
+    """A run of a virtual second in which everything goes wrong: thousands of these fit in a minute."""
     random = Random(seed)
     brokers = random.choice((2, 3, 3, 4))
     return Plan(
         seed=seed,
-        duration_ms=900,
+        duration_ms=700,
         brokers=brokers,
         partitions=random.randint(1, 3),
         min_insync=random.randint(1, brokers - 1),
@@ -66,11 +66,11 @@ def harsh_plan(seed: int) -> Plan:
             administer_every_ms=(20, 300),
             administer_timeout_ms=(0, 200),
             session_ms=150,
-            rebalance_ms=250,
+            rebalance_ms=120,
         ),
-        fault_every_ms=(20, 250),
-        fault_lasting_ms=(10, 600),
-        settle_ms=700,
+        fault_every_ms=(20, 200),
+        fault_lasting_ms=(10, 400),
+        settle_ms=500,
         check_every_ms=30,
     )
 
