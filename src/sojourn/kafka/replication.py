@@ -92,7 +92,7 @@ class Replication:
     def expand(self, replica: Replica) -> None:
         """Ask for followers that have what it takes to be in sync."""
         lead = replica.lead
-        if lead is None or lead.pending is not None:
+        if lead is None or lead.pending is not None or len(lead.isr) > len(lead.followers):
             return
         since_ms = self._engine.now_ms() - self._manager.settings.replica_lag_ms
         joining = {broker for broker in lead.followers if lead.can_join(broker, replica.high_watermark, since_ms)}
