@@ -22,7 +22,7 @@ class Controller:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._engine = cluster.engine
+        self.engine = cluster.engine
         self.changes: list[Change] = []
         self.topics: dict[str, TopicConfig] = {}
         self.partitions: dict[TopicPartition, PartitionState] = {}
@@ -132,7 +132,7 @@ class Controller:
         session_ms = self._cluster.settings.session_ms
         session = self._sessions.get(broker)
         if session is None or not session.extend(session_ms):
-            self._sessions[broker] = self._engine.schedule(session_ms, self._expire, broker)
+            self._sessions[broker] = self.engine.schedule(session_ms, self._expire, broker)
 
     def _expire(self, broker: int) -> None:
         self._fence(broker)
