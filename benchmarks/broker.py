@@ -1,4 +1,4 @@
-"""The kafka workload: requests through a replicated log in one process, in virtual time, with up to 10,000 partitions."""
+"""The kafka workload: requests over a replicated log in virtual time, with 10 to 10,000 partitions."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Bench:
     def produce(self, width: int) -> DelayedProduce:
         """A request with acks=all."""
         broker, partitions = self.some(width)
-        return self.cluster.brokers[broker].replicas.produce(dict.fromkeys(partitions, [VALUE]), "all")
+        return self.cluster.brokers[broker].replicas.produce({partition: [VALUE] for partition in partitions}, "all")
 
     def poll(self, width: int) -> DelayedFetch:
         """A long poll at the end of some partitions, and a record for the last of them, that wakes it."""

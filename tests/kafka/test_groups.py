@@ -303,6 +303,7 @@ def test_another_generation_or_an_unknown_member_is_an_error(scene: Scene) -> No
         assert groups.sync_group(name, 1, "stranger").response == SyncResponse(Error.UNKNOWN_MEMBER_ID)
         assert groups.leave_group(name, "stranger") is Error.UNKNOWN_MEMBER_ID
         assert groups.join_group(name, "stranger").response == JoinResponse(Error.UNKNOWN_MEMBER_ID, "stranger")
+    assert list(groups.groups) == ["g"]  # no group is made by those who cannot join
 
 
 def test_a_group_without_a_name_or_a_session_out_of_bounds_is_refused(scene: Scene) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from kafka.scene import Scene, errors, values
 from sojourn.kafka import Error, NewTopic, TopicPartition
+from sojourn.kafka.fetch_session import FetchSession
 from sojourn.kafka.leadership import Leadership
 from sojourn.kafka.log import Log
 from sojourn.kafka.metadata import PartitionState
@@ -76,10 +77,12 @@ def test_a_follower_joins_only_with_all_that_is_committed_and_the_start_of_the_e
     log = Log()
     log.append([b"a", b"b"], 0)
     lead = Leadership(0, PartitionState((0, 1), (0,), 0, leader_epoch=1), log, now=0)
+    session = lead.followers[1].session = FetchSession(1, 0)
+    session.fetched_ms = 100
     for offset, can_join in ((0, False), (1, False), (2, True)):
-        lead.followers[1].fetched(offset, 0, now=1, leader_end=2)
-        assert lead.can_join(1, high_watermark=1, live={0, 1}) is can_join
-    assert not lead.can_join(1, high_watermark=1, live={0})
+        lead.followers[1].fetched(offset, 0, now=100, leader_end=2)
+        assert lead.can_join(1, high_watermark=1, since_ms=100) is can_join
+    assert not lead.can_join(1, high_watermark=1, since_ms=101)
 
 
 def test_when_the_leader_dies_another_one_in_sync_leads_in_a_new_epoch(scene: Scene) -> None:
@@ -226,9 +229,13 @@ def test_a_broker_that_is_down_cannot_be_wished_in_sync(scene: Scene) -> None:
     scene.topic()
     scene.cluster.kill(2)
     scene.advance(1_500)
-    state = scene.cluster.state("t", 0)
-    scene.cluster.controller.receive_wish(0, T0, state._replace(isr=(0, 1, 2)))
+    wish = scene.cluster.state("t", 0)._replace(isr=(0, 1, 2))
+    scene.cluster.controller.receive_wish(0, T0, wish)
     assert scene.isr() == {0, 1}
+    scene.cluster.controller.live.add(2)
+    scene.cluster.controller.receive_wish(0, T0, wish)  # a copy, on its way for longer: void since the refusal
+    assert scene.isr() == {0, 1}
+    scene.cluster.controller.live.discard(2)
 
 
 def test_many_fetchers_share_the_partitions_and_replicate_all() -> None:

@@ -25,6 +25,7 @@ TABLES = {
     "timer": ["tests/contract", "tests/model", "tests/property", "tests/concurrency"],
     "purgatory": ["tests/purgatory"],
     "hub": ["tests/hub"],
+    "kafka": ["tests/kafka"],
 }
 """Which tests must notice the bugs of which table."""
 MINUTES = 10
@@ -52,7 +53,7 @@ def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
 def copy_tree(place: Path) -> Path:
     """A copy of what is needed, compiled parts included."""
     skipped = shutil.ignore_patterns("__pycache__", "mutants")
-    for folder in ("src", "tests"):
+    for folder in ("src", "tests", "examples"):
         shutil.copytree(ROOT / folder, place / folder, ignore=skipped)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy2(ROOT / name, place / name)

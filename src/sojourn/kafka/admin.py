@@ -67,9 +67,7 @@ class AdminManager:
             results = {topic.name: self._create(topic, topic.name in twice, validate_only) for topic in asked}
             if timeout_ms <= 0 and not validate_only:
                 results = {name: _unwaited(result) for name, result in results.items()}
-            request = DelayedCreatePartitions(self._controller, timeout_ms, {} if validate_only else results)
-            if validate_only:
-                request._results = results
+            request = DelayedCreatePartitions(self._controller, timeout_ms, results)
             self._admit(request, bool(request.pending))
         return request
 

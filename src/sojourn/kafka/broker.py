@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..timer import TimerTask
-from .error import Error
-from .fetch import FetchResult, Position
-from .fetcher import Answer, Asked, Fetchers
+from .fetch_session import ReplicaFetch, Results
+from .fetcher import Fetchers
 from .metadata import BrokerChange, Change, PartitionChange, PartitionState
 from .network import Network
 from .replica_manager import ReplicaManager
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from .cluster import Cluster
 
 CONTROLLER = "controller"
-Answered = Callable[[int, Asked, Answer], object]
+Answered = Callable[[int, Results | None], object]
 
 
 class Broker:
@@ -75,7 +74,7 @@ class Broker:
         for partition in dict.fromkeys(change.partition for change in news if isinstance(change, PartitionChange)):
             self._take_part(partition, image.partitions.get(partition))
         if any(isinstance(change, BrokerChange) for change in news):
-            self.replicas.mind_the_dead()
+            self.replicas.heed_the_living()
         if news:
             self._to_controller(self._cluster.controller.receive_offset, self.id, incarnation, image.offset)
 
@@ -92,47 +91,39 @@ class Broker:
         self._tasks["heartbeat"] = self.engine.schedule(self.settings.heartbeat_ms, self._heartbeat)
 
     def _watch_isr(self) -> None:
-        self.replicas.shrink()
+        self.replicas.replication.shrink()
         self._tasks["isr"] = self.engine.schedule(max(1, self.settings.replica_lag_ms // 2), self._watch_isr)
 
     def _ask_for_isr(self, partition: TopicPartition, wish: PartitionState) -> None:
         self._to_controller(self._cluster.controller.receive_wish, self.id, partition, wish)
 
-    def receive_decision(
-        self, partition: TopicPartition, epoch: int, error: Error, state: PartitionState | None
-    ) -> None:
-        """The controller's answer to a wish for another set of replicas in sync."""
-        if self.is_up:
-            self.replicas.isr_decided(partition, epoch, error, state)
+    def receive_decision(self, partition: TopicPartition, state: PartitionState) -> None:
+        """The controller's answer to a wish for another set of replicas in sync: sooner than with other metadata."""
+        replica = self.replicas.replicas.get(partition)
+        if self.is_up and replica is not None and replica.leader_epoch == state.leader_epoch:
+            self.replicas.become(partition, state)
 
     # With other brokers
 
-    def send_fetch(self, leader: int, asked: Asked, answered: Answered, number: int) -> None:
-        """Ask a leader for records; `answered(number, asked, answer)` is called if there is an answer."""
-        there = self._cluster.brokers[leader]
-        self._network.send(self.id, leader, there.receive_fetch, self.id, asked, answered, number)
+    def send_fetch(self, leader: int, fetch: ReplicaFetch, answered: Answered) -> None:
+        """Ask a leader for records; `answered(number, results)` is called if there is an answer."""
+        self._network.send(self.id, leader, self._cluster.brokers[leader].receive_fetch, fetch, answered)
 
-    def receive_fetch(
-        self, follower: int, asked: Mapping[TopicPartition, Position], answered: Answered, number: int
-    ) -> None:
+    def receive_fetch(self, fetch: ReplicaFetch, answered: Answered) -> None:
         """A follower's fetch; it is answered through the network, unless we go down before."""
         if not self.is_up:
             return
-        settings = self.settings
-        request = self.replicas.fetch(
-            asked,
-            settings.replica_fetch_min_bytes,
-            settings.replica_fetch_wait_ms,
-            settings.replica_fetch_max_bytes,
-            replica=follower,
-        )
+        request = self.replicas.replication.fetch(fetch)
 
-        def answer(results: dict[TopicPartition, FetchResult]) -> None:
-            if not request.is_cancelled:
+        def answer(results: Results | None) -> None:
+            if request is None or not request.is_cancelled:
                 with self.engine.turns:
-                    self._network.send(self.id, follower, answered, number, asked, results)
+                    self._network.send(self.id, fetch.follower, answered, fetch.number, results)
 
-        request.then(answer)
+        if request is None:
+            answer(None)
+        else:
+            request.then(answer)
 
     @property
     def _network(self) -> Network:

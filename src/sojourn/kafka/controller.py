@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from ..timer import TimerTask
 from .broker import CONTROLLER
-from .error import Error
 from .metadata import BrokerChange, Change, PartitionChange, PartitionState, TopicChange
 from .topic import TopicConfig, TopicPartition
 
@@ -23,7 +22,7 @@ class Controller:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._engine = cluster.engine
+        self.engine = cluster.engine
         self.changes: list[Change] = []
         self.topics: dict[str, TopicConfig] = {}
         self.partitions: dict[TopicPartition, PartitionState] = {}
@@ -65,16 +64,24 @@ class Controller:
             self._cluster.admin.progressed()
 
     def receive_wish(self, broker: int, partition: TopicPartition, wish: PartitionState) -> None:
-        """A leader wants another set of replicas in sync. It gets it if it leads, and knows the latest state."""
-        error = self._wish_fault(partition, wish)
-        if error.is_ok:
-            state = self.partitions[partition]
-            self._change(partition, state._replace(isr=wish.isr, partition_epoch=state.partition_epoch + 1))
-            self.publish()
-        there = self._cluster.brokers[broker]
-        state_now = self.partitions[partition] if error.is_ok else None
+        """A leader wants another set of replicas in sync. If it leads and knows the latest state, that is decided.
+
+        A wish for a broker that is down is refused; but that too moves the partition's epoch. Otherwise a copy of the
+        wish, sent because this answer took long, might be granted later, when the leader does not wait for it any more.
+        """
+        state = self.partitions.get(partition)
+        if state is None or (state.leader, state.leader_epoch, state.partition_epoch) != (
+            wish.leader,
+            wish.leader_epoch,
+            wish.partition_epoch,
+        ):
+            return  # the state that it does not know is on its way
+        isr = wish.isr if self.live.issuperset(wish.isr) else state.isr
+        decided = state._replace(isr=isr, partition_epoch=state.partition_epoch + 1)
+        self._change(partition, decided)
+        self.publish()
         self._cluster.network.send(
-            CONTROLLER, broker, there.receive_decision, partition, wish.leader_epoch, error, state_now
+            CONTROLLER, broker, self._cluster.brokers[broker].receive_decision, partition, decided
         )
 
     # What the admin manager asks for
@@ -121,21 +128,11 @@ class Controller:
         incarnation, changes = self._incarnations[broker], self.changes[known:]
         self._cluster.network.send(CONTROLLER, broker, there.receive_metadata, incarnation, known, changes)
 
-    def _wish_fault(self, partition: TopicPartition, wish: PartitionState) -> Error:
-        state = self.partitions.get(partition)
-        if state is None:
-            return Error.UNKNOWN_TOPIC_OR_PARTITION
-        if (state.leader, state.leader_epoch) != (wish.leader, wish.leader_epoch):
-            return Error.FENCED_LEADER_EPOCH
-        if state.partition_epoch != wish.partition_epoch:
-            return Error.INVALID_UPDATE_VERSION
-        return Error.NONE if self.live.issuperset(wish.isr) else Error.INELIGIBLE_REPLICA
-
     def _extend_session(self, broker: int) -> None:
         session_ms = self._cluster.settings.session_ms
         session = self._sessions.get(broker)
         if session is None or not session.extend(session_ms):
-            self._sessions[broker] = self._engine.schedule(session_ms, self._expire, broker)
+            self._sessions[broker] = self.engine.schedule(session_ms, self._expire, broker)
 
     def _expire(self, broker: int) -> None:
         self._fence(broker)

@@ -49,11 +49,12 @@ class GroupCoordinator:
         """
         reply: Reply[JoinResponse] = Reply(self.engine)
         with self.engine.turns:
-            found = self.groups.setdefault(group, Group(group)) if group else Group(group)
+            found = self.groups.get(group) or Group(group)
             error = self._join_fault(found, member_id, instance_id, protocols, session_ms)
             if not error.is_ok:
                 reply.answer(JoinResponse(error, member_id))
                 return reply
+            self.groups[group] = found
             former = found.static_member(instance_id)
             if member_id:
                 self._rejoin(found, found.members[member_id], dict(protocols), reply)

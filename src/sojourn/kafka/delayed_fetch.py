@@ -1,4 +1,4 @@
-"""Fetch with min bytes and max wait: a long poll, by a consumer or by a follower."""
+"""A consumer's fetch with min bytes and max wait: a long poll."""
 
 from __future__ import annotations
 
@@ -34,22 +34,19 @@ class DelayedFetch(DelayedRequest[dict[TopicPartition, FetchResult]]):
         positions: Mapping[TopicPartition, Position],
         min_bytes: int,
         max_bytes: int,
-        *,
-        is_replica: bool,
     ) -> None:
         super().__init__(manager.engine, max_wait_ms)
         self._manager = manager
         self._positions = positions
         self._min_bytes = min_bytes
         self._max_bytes = max_bytes
-        self.is_replica = is_replica
 
     def try_complete(self) -> bool:
         with self.engine.turns:
             total = 0
             for partition, position in self._positions.items():
                 replica = self._manager.replicas.get(partition)
-                available = None if replica is None else replica.available(position, self.is_replica)
+                available = None if replica is None else replica.available(position, is_replica=False)
                 if available is None:
                     self.report("interrupted", str(partition))
                     return True
@@ -63,13 +60,7 @@ class DelayedFetch(DelayedRequest[dict[TopicPartition, FetchResult]]):
         results, room = {}, self._max_bytes
         for partition, position in self._positions.items():
             is_first = room == self._max_bytes
-            result = self._manager.read(partition, position, self.is_replica, room, at_least_one=is_first)
+            result = self._manager.read(partition, position, False, room, at_least_one=is_first)
             results[partition] = result
             room = max(0, room - sum(len(record.value) for record in result.records))
         return results
-
-
-class DelayedReplicaFetch(DelayedFetch):
-    """The fetch of a follower, under a name of its own in the operation log: there are many more of these."""
-
-    kind = "replica-fetch"

@@ -33,7 +33,7 @@ class Delayed(PartedRequest[Part, dict[Part, TopicResult]]):
     def __init__(
         self, controller: Controller, timeout_ms: int, parts: Mapping[Part, int], results: dict[Part, TopicResult]
     ) -> None:
-        super().__init__(controller._engine, timeout_ms, parts)
+        super().__init__(controller.engine, timeout_ms, parts)
         self._controller = controller
         self._offsets = parts
         self._results = results
@@ -70,8 +70,10 @@ class DelayedCreatePartitions(PartedRequest[TopicPartition, dict[str, TopicResul
 
     def __init__(self, controller: Controller, timeout_ms: int, results: dict[str, TopicResult]) -> None:
         created = [topic for topic, result in results.items() if result.error.is_ok]
-        partitions = [partition for topic in created for partition in controller.partitions_of(topic)]
-        super().__init__(controller._engine, timeout_ms, partitions)
+        partitions = [
+            partition for topic in created for partition in controller.partitions_of(topic)
+        ]  # validated: none
+        super().__init__(controller.engine, timeout_ms, partitions)
         self._controller = controller
         self._offset = len(controller.changes)
         self._results = results
@@ -84,5 +86,4 @@ class DelayedCreatePartitions(PartedRequest[TopicPartition, dict[str, TopicResul
 
     def respond(self) -> dict[str, TopicResult]:
         error = Error.NETWORK_EXCEPTION if self.is_cancelled else Error.REQUEST_TIMED_OUT
-        late = {part.topic: TopicResult(error) for part in self.pending} if self.key is not None else {}
-        return self._results | late
+        return self._results | {part.topic: TopicResult(error) for part in self.pending}

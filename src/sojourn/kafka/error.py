@@ -34,9 +34,6 @@ class Error(Enum):
     PREFERRED_LEADER_NOT_AVAILABLE = "the preferred leader is down or not in sync"
     ELIGIBLE_LEADERS_NOT_AVAILABLE = "no replica could lead"
 
-    INVALID_UPDATE_VERSION = "the partition has changed since"
-    INELIGIBLE_REPLICA = "a broker that is down cannot be in sync"
-
     INVALID_GROUP_ID = "a group needs a name"
     INVALID_SESSION_TIMEOUT = "the session timeout is out of bounds"
     UNKNOWN_MEMBER_ID = "the group has no such member"

@@ -22,6 +22,8 @@ class Position(NamedTuple):
     """Of the reader's last record: tells the leader whether their logs have parted."""
     start_offset: int = -1
     """Of a follower's log."""
+    high_watermark: int = -1
+    """As a follower knows it."""
 
 
 class FetchResult(NamedTuple):

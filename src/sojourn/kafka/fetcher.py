@@ -2,90 +2,135 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..timer import TimerTask
 from .error import Error
 from .fetch import FetchResult, Position
+from .fetch_session import ReplicaFetch, Results
 from .topic import TopicPartition
 
 if TYPE_CHECKING:
     from .broker import Broker
 
-Asked = dict[TopicPartition, Position]
-Answer = dict[TopicPartition, FetchResult]
-
 
 class ReplicaFetcher:
-    """One follower's fetches from one leader: at most one at a time, for all its partitions that are ready."""
+    """One follower's fetches from one leader: at most one at a time, for all its partitions.
 
-    def __init__(self, broker: Broker, leader: int) -> None:
+    Only positions that the leader does not know are named (see `fetch_session`); after a fetch that got lost, all are.
+    """
+
+    def __init__(self, broker: Broker, leader: int, index: int) -> None:
         self._broker = broker
         self._engine = broker.engine
         self._settings = broker.settings
         self.leader = leader
-        self._ready_ms: dict[TopicPartition, int] = {}
-        """When each partition may be fetched again."""
+        self._index = index
+        self._positions: dict[TopicPartition, Position | None] = {}
+        """Of each partition the position as the leader knows it; None if it does not."""
+        self._unnamed: dict[TopicPartition, None] = {}
+        self._resting: dict[TopicPartition, int] = {}
+        """Partitions to be left alone, and until when."""
+        self._forgotten: dict[TopicPartition, None] = {}
         self._number = 0
-        """Of the latest fetch: an answer to an earlier one is ignored."""
+        self._is_full = True
         self._is_waiting = False
         self._alarm: TimerTask | None = None
-        """The next time to try: the fetch at hand is lost by then, or a partition is ready again."""
+        """The next time to try: the fetch at hand is lost by then, or a partition has rested enough."""
 
     def __len__(self) -> int:
         """How many partitions it fetches."""
-        return len(self._ready_ms)
+        return len(self._positions) + len(self._resting)
 
     def add(self, partition: TopicPartition) -> None:
-        """Fetch this one too, from the next fetch on."""
-        self._ready_ms[partition] = 0
+        """Fetch this one too, or as what it has become, from the next fetch on."""
+        known = self._positions.get(partition)
+        if known is not None and known == self._position(partition):
+            return
+        self._resting.pop(partition, None)
+        self._forgotten.pop(partition, None)
+        self._positions[partition] = None
+        self._unnamed[partition] = None
         if not self._is_waiting:
             self._fetch()
 
     def remove(self, partition: TopicPartition) -> None:
         """Fetch it no longer; what is on its way will be ignored."""
-        self._ready_ms.pop(partition, None)
+        self._resting.pop(partition, None)
+        self._drop(partition)
 
     def stop(self) -> None:
-        self._ready_ms.clear()
+        self._positions.clear()
         self._number += 1
         self._set_alarm(None)
 
     def _fetch(self) -> None:
         now = self._engine.now_ms()
-        replicas = self._broker.replicas.replicas
-        max_bytes = self._settings.replica_fetch_max_bytes
-        asked = {p: replicas[p].position(max_bytes) for p, ready_ms in self._ready_ms.items() if ready_ms <= now}
-        self._number += 1
-        self._is_waiting = bool(asked)
-        if asked:
-            self._set_alarm(self._settings.replica_fetch_wait_ms + self._settings.replica_fetch_timeout_ms)
-            self._broker.send_fetch(self.leader, asked, self._answered, self._number)
+        for partition in [partition for partition, until_ms in self._resting.items() if until_ms <= now]:
+            del self._resting[partition]
+            self._positions[partition] = self._unnamed[partition] = None
+            self._forgotten.pop(partition, None)
+        self._is_waiting = bool(self._positions)
+        if self._positions:
+            self._set_alarm(self._settings.replica_fetch_wait_ms + self._settings.replica_fetch_timeout_ms, self._lost)
+            self._broker.send_fetch(self.leader, self._next_fetch(), self._answered)
         else:
-            self._set_alarm(min(self._ready_ms.values()) - now if self._ready_ms else None)
+            self._is_full = True
+            self._set_alarm(min(self._resting.values()) - now if self._resting else None, self._fetch)
 
-    def _answered(self, number: int, asked: Asked, answer: Answer) -> None:
-        if number != self._number:
-            return
-        for partition, result in answer.items():
-            if partition in self._ready_ms and not self._take(partition, asked[partition], result):
-                self._ready_ms[partition] = self._engine.now_ms() + self._settings.replica_fetch_backoff_ms
+    def _next_fetch(self) -> ReplicaFetch:
+        named = {p: self._position(p) for p in (self._positions if self._is_full else self._unnamed)}
+        self._positions.update(named)
+        forgotten = () if self._is_full else tuple(self._forgotten)
+        self._number += 1
+        fetch = ReplicaFetch(self._broker.id, self._index, self._number, self._is_full, named, forgotten)
+        self._unnamed.clear()
+        self._forgotten.clear()
+        self._is_full = False
+        return fetch
+
+    def _lost(self) -> None:
+        self._is_full = True
         self._fetch()
 
-    def _take(self, partition: TopicPartition, position: Position, result: FetchResult) -> bool:
-        """Take in what came for one partition; False if it had better be left alone for a while."""
-        replica = self._broker.replicas.replicas[partition]
-        if position != replica.position(position.max_bytes):
-            return True  # asked as something else than we are now
-        if not result.error.is_ok and result.error is not Error.OFFSET_OUT_OF_RANGE:
-            return False  # the news of another leader is on its way, to us or to the one we asked
-        replica.follow(result)
-        return True
+    def _answered(self, number: int, results: Results | None) -> None:
+        """The leader's answer; None if it does not know what we build on."""
+        if number != self._number:
+            return
+        if results is None:
+            self._is_full = True
+        for partition, result in (results or {}).items():
+            if partition in self._positions:
+                self._take(partition, result)
+        self._fetch()
 
-    def _set_alarm(self, delay_ms: int | None) -> None:
+    def _take(self, partition: TopicPartition, result: FetchResult) -> None:
+        """Take in what came for one partition. After an error it had better be left alone for a while."""
+        replica = self._broker.replicas.replicas[partition]
+        asked = self._positions[partition]
+        self._unnamed[partition] = None
+        if asked != self._position(partition):
+            return  # asked as something else than we are now
+        if result.error.is_ok or result.error is Error.OFFSET_OUT_OF_RANGE:
+            replica.follow(result)
+        else:  # the news of another leader is on its way, to us or to the one we asked
+            self._drop(partition)
+            self._resting[partition] = self._engine.now_ms() + self._settings.replica_fetch_backoff_ms
+
+    def _position(self, partition: TopicPartition) -> Position:
+        return self._broker.replicas.replicas[partition].position(self._settings.replica_fetch_max_bytes)
+
+    def _drop(self, partition: TopicPartition) -> None:
+        if partition in self._positions:
+            del self._positions[partition]
+            self._unnamed.pop(partition, None)
+            self._forgotten[partition] = None
+
+    def _set_alarm(self, delay_ms: int | None, action: Callable[[], None] | None = None) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
-        self._alarm = None if delay_ms is None else self._engine.schedule(delay_ms, self._fetch)
+        self._alarm = None if delay_ms is None or action is None else self._engine.schedule(delay_ms, action)
 
 
 class Fetchers:
@@ -100,6 +145,7 @@ class Fetchers:
         """Fetch a partition from that leader and from no other; from nobody, if None."""
         former = self._assigned.get(partition)
         if former is not None and former.leader == leader:
+            former.add(partition)  # perhaps in another epoch
             return
         if former is not None:
             former.remove(partition)
@@ -122,5 +168,5 @@ class Fetchers:
         """
         if leader not in self._fetchers:
             count = self._broker.settings.replica_fetchers
-            self._fetchers[leader] = [ReplicaFetcher(self._broker, leader) for _ in range(count)]
+            self._fetchers[leader] = [ReplicaFetcher(self._broker, leader, index) for index in range(count)]
         return min(self._fetchers[leader], key=len)

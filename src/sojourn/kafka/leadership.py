@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from .fetch_session import NEVER, FetchSession
 from .log import Log
 from .metadata import PartitionState
 
-NEVER = -(2**62)
-"""A time before all others."""
 UNKNOWN = -1
 """The end of a log that the leader has not heard of in this epoch."""
 
@@ -16,12 +15,13 @@ UNKNOWN = -1
 class Follower:
     """A follower as its leader sees it: through its fetches."""
 
-    __slots__ = ("_fetched_ms", "_leader_end", "caught_up_ms", "end_offset", "start_offset")
+    __slots__ = ("_fetched_ms", "_leader_end", "caught_up_ms", "end_offset", "session", "start_offset")
 
     def __init__(self, caught_up_ms: int) -> None:
         self.end_offset = self.start_offset = UNKNOWN
         self.caught_up_ms = caught_up_ms
-        """When it last had all that the leader had at the time of some fetch."""
+        """When it last had all that the leader had at the time of some fetch; counts only while it is behind."""
+        self.session: FetchSession | None = None
         self._fetched_ms = NEVER
         self._leader_end = UNKNOWN
 
@@ -87,10 +87,16 @@ class Leadership:
         starts = [follower.start_offset for broker, follower in self.followers.items() if broker in live]
         return min([start_offset, *starts])
 
-    def can_join(self, broker: int, high_watermark: int, live: Collection[int]) -> bool:
-        """Whether a follower has what it takes to be in sync: all that is committed, and the start of this epoch."""
-        end_offset = self.followers[broker].end_offset
-        return broker in live and broker not in self.isr and end_offset >= max(high_watermark, self.epoch_start)
+    def can_join(self, broker: int, high_watermark: int, since_ms: int) -> bool:
+        """Whether a follower has what it takes to be in sync: all that is committed, the start of this epoch, and a
+        fetch since then."""
+        follower = self.followers[broker]
+        fetched_ms = NEVER if follower.session is None else follower.session.fetched_ms
+        return (
+            broker not in self.isr
+            and fetched_ms >= since_ms
+            and follower.end_offset >= max(high_watermark, self.epoch_start)
+        )
 
     def laggards(self, end_offset: int, now: int, lag_ms: int) -> Iterable[int]:
         """Those in sync that have not caught up for too long."""

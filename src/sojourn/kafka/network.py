@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from typing import Any
 
@@ -33,6 +34,7 @@ class Network:
         self.sent = self.lost = 0
         self._random = Random(seed)
         self._engine: Engine | None = None
+        self._turn: AbstractContextManager[None] = nullcontext()
         self._cut: set[frozenset[Node]] = set()
         self._held: dict[Node, list[tuple[Node, Node, Message]]] = {}
         self._free_at: dict[tuple[Node, Node], int] = {}
@@ -41,7 +43,7 @@ class Network:
         """Serve one cluster; a network cannot serve two."""
         if self._engine is not None:
             raise ConfigError("this network serves another cluster already; make a new one")
-        self._engine = engine
+        self._engine, self._turn = engine, engine.turns
 
     def send(self, source: Node, target: Node, deliver: Callable[..., object], *args: Any) -> None:
         """Have `deliver(*args)` called at the target, if it gets there."""
@@ -58,24 +60,28 @@ class Network:
     def cut(self, nodes: Iterable[Node], others: Iterable[Node]) -> None:
         """Lose every message between the two sides, both ways, from now on until `heal`."""
         sides = list(others)
-        self._cut |= {frozenset((node, other)) for node in nodes for other in sides if node != other}
+        with self._turn:
+            self._cut |= {frozenset((node, other)) for node in nodes for other in sides if node != other}
 
     def heal(self) -> None:
         """Undo every cut."""
-        self._cut.clear()
+        with self._turn:
+            self._cut.clear()
 
     def pause(self, node: Node) -> None:
         """Hold whatever comes from or goes to the node; what is on its way still arrives."""
-        self._held.setdefault(node, [])
+        with self._turn:
+            self._held.setdefault(node, [])
 
     def resume(self, node: Node) -> None:
         """Let go of what was held, in order."""
-        for source, target, message in self._held.pop(node, []):
-            other = source if target == node else target
-            if other in self._held:
-                self._held[other].append((source, target, message))
-            else:
-                self._carry(source, target, message)
+        with self._turn:
+            for source, target, message in self._held.pop(node, []):
+                other = source if target == node else target
+                if other in self._held:
+                    self._held[other].append((source, target, message))
+                else:
+                    self._carry(source, target, message)
 
     def _carry(self, source: Node, target: Node, message: Message) -> None:
         engine = self._engine

@@ -80,6 +80,14 @@ class Replica:
             return None
         return min(self.log.bytes_between(position.offset, end), position.max_bytes)
 
+    def has_nothing_for(self, position: Position) -> bool:
+        """Whether a follower at this position has everything, and knows the high watermark and the start of the log."""
+        return (
+            position.offset == self.log.end_offset
+            and position.high_watermark >= self.high_watermark
+            and position.start_offset >= self.log.start_offset
+        )
+
     def read(self, position: Position, is_replica: bool, max_bytes: int, *, at_least_one: bool) -> FetchResult:
         """What there is at a position."""
         result = FetchResult(
@@ -101,8 +109,9 @@ class Replica:
 
     def position(self, max_bytes: int) -> Position:
         """Where to fetch from next."""
+        log = self.log
         return Position(
-            self.log.end_offset, max_bytes, self.leader_epoch, self.log.last_epoch, start_offset=self.log.start_offset
+            log.end_offset, max_bytes, self.leader_epoch, log.last_epoch, log.start_offset, self.high_watermark
         )
 
     def follow(self, result: FetchResult) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, TypeVar
 
 from ..errors import ConfigError
 from ..purgatory import Purgatory
 from .delayed_delete_records import DelayedDeleteRecords, DeleteResult
-from .delayed_fetch import DelayedFetch, DelayedReplicaFetch
+from .delayed_fetch import DelayedFetch
 from .delayed_produce import DelayedProduce, ProduceResult
 from .engine import Engine
 from .error import BrokerDownError, Error
 from .fetch import MAX_BYTES, FetchResult, Position
 from .metadata import Image, PartitionState
 from .replica import Replica
+from .replication import AskForIsr, Replication
 from .settings import Settings
 from .topic import TopicConfig, TopicPartition
 
@@ -23,12 +24,6 @@ Name = TypeVar("Name", bound=tuple[str, int])
 """Of a partition: a `TopicPartition`, or a plain pair."""
 HIGH_WATERMARK = -1
 """As an offset in `delete_records`: everything that is committed."""
-
-
-class AskForIsr(Protocol):
-    """Sends the leader's wish for another set of replicas in sync to the controller."""
-
-    def __call__(self, partition: TopicPartition, wish: PartitionState) -> object: ...
 
 
 class ReplicaManager:
@@ -40,7 +35,7 @@ class ReplicaManager:
         self.settings = settings
         self.image = Image()
         self.replicas: dict[TopicPartition, Replica] = {}
-        self._ask_for_isr = ask_for_isr
+        self.replication = Replication(self, ask_for_isr)
         self._is_open = False
 
     def open(self) -> None:
@@ -56,6 +51,7 @@ class ReplicaManager:
         self._is_open = False
         for purgatory in self.purgatories():
             purgatory.close(cancel_pending=True)
+        self.replication.reset()
         for replica in self.replicas.values():
             replica.step_down()
 
@@ -89,10 +85,8 @@ class ReplicaManager:
         min_bytes: int = 1,
         max_wait_ms: int = 500,
         max_bytes: int = 50 * MAX_BYTES,
-        *,
-        replica: int | None = None,
     ) -> DelayedFetch:
-        """Read from each position on; `replica` is the follower that asks, None for a consumer.
+        """Read from each position on, as a consumer, up to the high watermark.
 
         The first partition that has any gives one record however large, so that no reader is stuck before it.
         """
@@ -101,13 +95,9 @@ class ReplicaManager:
             places = {
                 TopicPartition(*name): Position(at) if isinstance(at, int) else at for name, at in positions.items()
             }
-            is_replica = replica is not None
-            kind = DelayedReplicaFetch if is_replica else DelayedFetch
-            request = kind(self, max_wait_ms, places, min_bytes, max_bytes, is_replica=is_replica)
-            if replica is not None:
-                self._heard_of(replica, places)
+            request = DelayedFetch(self, max_wait_ms, places, min_bytes, max_bytes)
             if places and max_wait_ms > 0:
-                request.wait_in(self.fetches, places, self._name if replica is None else f"broker-{replica}")
+                request.wait_in(self.fetches, places, self._name)
             else:
                 request.answer_now()
         return request
@@ -167,50 +157,30 @@ class ReplicaManager:
 
     def become(self, partition: TopicPartition, state: PartitionState | None) -> Replica | None:
         """Take the part in a partition that the controller has decided on; the replica, if there is one here."""
+        replica = self.replicas.get(partition)
+        lead, sessions = (None, []) if replica is None else (replica.lead, self.replication.sessions(replica))
         if state is None or self.broker not in state.replicas:
             self.replicas.pop(partition, None)
-            self.check(partition)
-            return None
-        replica = self.replicas.setdefault(partition, Replica(partition, self.broker))
-        replica.become(state, self.engine.now_ms())
-        self._advance(replica)
+            replica = None
+        else:
+            replica = self.replicas.setdefault(partition, Replica(partition, self.broker))
+            replica.become(state, self.engine.now_ms())
+            self.replication.advance(replica)
+            self.replication.expand(replica)
+        if replica is None or replica.lead is not lead:
+            self.replication.interrupt(partition, sessions)  # whoever followed the former lead must hear of it
         self.check(partition)
         return replica
 
     def led(self) -> Iterable[Replica]:
         return (replica for replica in self.replicas.values() if replica.lead is not None)
 
-    def shrink(self) -> None:
-        """Ask for laggards to be out of sync, and once more for what was not answered."""
-        now, lag_ms = self.engine.now_ms(), self.settings.replica_lag_ms
+    def heed_the_living(self) -> None:
+        """Others live now: they may be in sync again, and low watermarks wait for them and not for the dead."""
         for replica in self.led():
-            assert replica.lead is not None
-            if replica.lead.pending is not None:
-                self._ask(replica, replica.lead.pending)
-            elif lagging := set(replica.lead.laggards(replica.log.end_offset, now, lag_ms)):
-                self._ask(replica, replica.lead.isr - lagging)
-            self._advance(replica)  # one that was about to be in sync may have been given up
-
-    def mind_the_dead(self) -> None:
-        """Others live now: low watermarks do not wait for the dead, nor do high ones if they were not in sync."""
-        for replica in self.led():
-            self._advance(replica)
+            self.replication.advance(replica)
+            self.replication.expand(replica)
             self.engine.later(self.deletes.check_and_complete, replica.partition)
-
-    def isr_decided(self, partition: TopicPartition, epoch: int, error: Error, state: PartitionState | None) -> None:
-        """The controller's answer to a wish.
-
-        After an error the wish stays pending until the controller's own state arrives, because one sent before this one
-        may have been granted. Only a wish that was refused for its content is dropped.
-        """
-        replica = self.replicas.get(partition)
-        if replica is None or replica.lead is None or replica.lead.epoch != epoch:
-            return
-        if state is not None:
-            self.become(partition, state)
-        elif error is Error.INELIGIBLE_REPLICA:
-            replica.lead.pending = None
-            self._advance(replica)
 
     def check(self, partition: TopicPartition) -> None:
         """Look at all requests that wait for the partition, at the end of the turn."""
@@ -239,9 +209,10 @@ class ReplicaManager:
             return ProduceResult(Error.NOT_ENOUGH_REPLICAS)
         if any(len(value) > config.max_message_bytes for value in values):
             return ProduceResult(Error.RECORD_TOO_LARGE)
+        self.replication.appending(replica)
         base = replica.log.append(values, replica.lead.epoch)
-        self.engine.later(self.fetches.check_and_complete, partition)
-        self._advance(replica)
+        self.replication.tell(replica)
+        self.replication.advance(replica)
         return ProduceResult(Error.NONE, -1 if acks == 0 else base, base + len(values))
 
     def _delete(self, partition: TopicPartition, offset: int) -> tuple[Error, int]:
@@ -253,46 +224,6 @@ class ReplicaManager:
             return Error.OFFSET_OUT_OF_RANGE, start
         if start > replica.log.start_offset:
             replica.log.delete_before(start)
+            self.replication.tell(replica)
             self.check(partition)
         return Error.NONE, start
-
-    def _heard_of(self, follower: int, positions: Mapping[TopicPartition, Position]) -> None:
-        """A follower fetches, which tells how far it is."""
-        now = self.engine.now_ms()
-        for partition, position in positions.items():
-            replica = self.replicas.get(partition)
-            if replica is None or replica.lead is None or follower not in replica.lead.followers:
-                continue
-            if not replica.read_fault(position).is_ok or replica.divergence(position) is not None:
-                continue
-            known = replica.lead.followers[follower]
-            is_news = (known.end_offset, known.start_offset) != (position.offset, position.start_offset)
-            known.fetched(position.offset, position.start_offset, now, replica.log.end_offset)
-            self._expand(replica, follower)
-            if is_news:
-                self._advance(replica)
-                self.engine.later(self.deletes.check_and_complete, partition)
-
-    def _expand(self, replica: Replica, follower: int) -> None:
-        lead = replica.lead
-        assert lead is not None
-        if lead.pending is None and lead.can_join(follower, replica.high_watermark, self.image.live):
-            self._ask(replica, lead.isr | {follower})
-
-    def _ask(self, replica: Replica, isr: frozenset[int]) -> None:
-        lead = replica.lead
-        assert lead is not None
-        lead.pending = isr
-        state = self.image.partitions[replica.partition]
-        wish = PartitionState(state.replicas, tuple(sorted(isr)), self.broker, lead.epoch, lead.partition_epoch)
-        self._ask_for_isr(replica.partition, wish)
-
-    def _advance(self, replica: Replica) -> None:
-        """Move the high watermark as far as those in sync allow."""
-        if replica.lead is None:
-            return
-        end = replica.log.end_offset
-        reached = replica.lead.high_watermark(end, self.engine.now_ms(), self.settings.replica_lag_ms, self.image.live)
-        if reached > replica.high_watermark:
-            replica.high_watermark = reached
-            self.check(replica.partition)

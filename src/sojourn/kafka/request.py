@@ -51,7 +51,10 @@ class Reply(Generic[R]):
                 self._callbacks.append(callback)
 
     def result(self, timeout_s: float | None = None) -> R:
-        """Wait for the response. On a `ManualClock` waiting moves the clock, a millisecond at a time."""
+        """Wait for the response, though not from a callback, which would wait for itself.
+
+        On a `ManualClock` waiting moves the clock, a millisecond at a time.
+        """
         clock = self._engine.clock
         alarm = Alarm()
         self.then(lambda _: alarm.set())

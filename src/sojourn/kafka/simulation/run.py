@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 
 from ...clock import ManualClock
@@ -82,8 +84,8 @@ class Simulation:
         self.plan = plan
         self.clock = ManualClock()
         random = Random(plan.seed)
-        seeds = iter(random.randbytes(8) for _ in range(1_000))
-        network = Network(seed=_int(next(seeds)), latency_ms=random.choice(((0, 1), (1, 5), (1, 30))))
+        new_seed = partial(random.getrandbits, 64)
+        network = Network(seed=new_seed(), latency_ms=random.choice(((0, 1), (1, 5), (1, 30))))
         self.errors: list[BaseException] = []
         self.cluster = Cluster(
             plan.brokers,
@@ -97,12 +99,12 @@ class Simulation:
         self.faults = Faults(
             self.cluster,
             plan.faults,
-            _int(next(seeds)),
+            new_seed(),
             every_ms=plan.fault_every_ms,
             lasting_ms=plan.fault_lasting_ms,
         )
-        self._clients = self._make_clients([_int(next(seeds)) for _ in range(100)])
-        self._survivors = Random(_int(next(seeds)))
+        self._survivors = Random(new_seed())
+        self._clients = self._make_clients(new_seed)
 
     def run(self) -> None:
         """Set up, let it go on for the planned time, mend, and see what is left."""
@@ -121,24 +123,23 @@ class Simulation:
         self._check_errors()
         self.audit.check_closed()
 
-    def _make_clients(self, seeds: list[int]) -> list[Client]:
+    def _make_clients(self, new_seed: Callable[[], int]) -> list[Client]:
         cluster, audit, load = self.cluster, self.audit, self.plan.load
-        seed = iter(seeds)
         members = [
             GroupMember(
                 cluster,
                 audit,
                 load,
-                next(seed),
+                new_seed(),
                 instance_id=f"static-{i}" if i % 2 else None,
                 dies="member" in self.plan.faults,
             )
             for i in range(load.members)
         ]
         return [
-            *(Producer(cluster, audit, load, next(seed), TOPIC) for _ in range(load.producers)),
-            *(Consumer(cluster, audit, load, next(seed), TOPIC) for _ in range(load.consumers)),
-            Administrator(cluster, audit, load, next(seed), TOPIC),
+            *(Producer(cluster, audit, load, new_seed(), TOPIC) for _ in range(load.producers)),
+            *(Consumer(cluster, audit, load, new_seed(), TOPIC) for _ in range(load.consumers)),
+            Administrator(cluster, audit, load, new_seed(), TOPIC),
             *members,
         ]
 
@@ -170,7 +171,3 @@ class Simulation:
     def _check_errors(self) -> None:
         if self.errors:
             raise self.errors[0]
-
-
-def _int(seed: bytes) -> int:
-    return int.from_bytes(seed, "big")
