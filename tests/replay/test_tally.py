@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -71,7 +73,7 @@ def test_the_tally_of_a_table_is_the_tallies_of_its_parts_merged(rows: list[Outc
     table = outcome_table(rows)
     table = table.append_column(GROUP, pa.array([row.key[-1] for row in rows], pa.string()))
     ends = sorted([0, *(min(cut, len(rows)) for cut in cuts), len(rows)])
-    parts = [table.slice(start, end - start) for start, end in zip(ends, ends[1:], strict=False)]
+    parts = [table.slice(start, end - start) for start, end in pairwise(ends)]
     assert same(merged(tally(part, DEADLINES) for part in reversed(parts)), tally(table, DEADLINES))
 
 
@@ -167,7 +169,7 @@ def test_intervals_of_a_calendar_are_never_wider_than_a_day() -> None:
 
 
 def test_every_width_divides_the_next() -> None:
-    assert all(wide % narrow == 0 for narrow, wide in zip(bins.WIDTHS, bins.WIDTHS[1:], strict=False))
+    assert all(wide % narrow == 0 for narrow, wide in pairwise(bins.WIDTHS))
 
 
 def test_deadlines_are_read_from_text() -> None:

@@ -61,6 +61,7 @@ class Counts(NamedTuple):
 class Tally:
     """The operations of one rule.
 
+    `allowed`    how long they were allowed to take: the shortest, and the longest.
     `opened_at`  when they were opened, by status.
     `slack`      how long before its deadline each was met, by status; negative if late. Only completed and met late.
     `waited`     how long each was pending, by status.
@@ -69,6 +70,7 @@ class Tally:
     """
 
     counts: Counts
+    allowed: tuple[int, int]
     opened_at: Bins
     slack: Bins
     waited: Bins
@@ -82,6 +84,7 @@ class Tally:
         """Both, as if counted together."""
         return Tally(
             self.counts.plus(other.counts),
+            (min(self.allowed[0], other.allowed[0]), max(self.allowed[1], other.allowed[1])),
             self.opened_at.plus(other.opened_at),
             self.slack.plus(other.slack),
             self.waited.plus(other.waited),
@@ -134,8 +137,10 @@ class _Columns(NamedTuple):
 def _tally(outcomes: pa.Table, what_if: Sequence[Deadline]) -> Tally:
     c = _columns(outcomes)
     was_met = (c.status == _COMPLETED) | (c.status == _MET_LATE)
+    allowed = c.deadline - c.opened_at
     return Tally(
         _counts(c.status),
+        (int(allowed.min()), int(allowed.max())),
         _bins(c.opened_at, c.status, widest=DAY),  # for a calendar, which has no wider unit of one length
         _bins((c.deadline - c.met_at)[was_met], c.status[was_met]),
         _bins(c.at - c.opened_at, c.status),

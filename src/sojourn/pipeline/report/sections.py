@@ -28,7 +28,7 @@ def sections(rule: Rule, tally: Tally, by: str | None) -> Iterator[str]:
     if isinstance(rule.until, Never):
         yield section("How long they were pending", figure(charts.lifetimes(tally), tally.counts))
     elif len(tally.slack.places):
-        axis = Axis.around(rule, tally.slack)
+        axis = Axis.around(tally)
         yield waiting(tally, axis)
         yield what_if(rule, tally, axis)
     if tally.groups:
