@@ -6,7 +6,6 @@ only tallies travel.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -28,6 +27,12 @@ STATUSES = (S.COMPLETED, S.MET_LATE, S.NEVER_MET, S.CANCELLED)
 
 EXAMPLES = 12
 """How many of the slowest, and of those never met, a tally remembers."""
+
+MOST_NAMES = 10_000
+"""How many groups, and how many different things that were missing, are told apart: the most frequent."""
+
+OTHERS = "..."
+"""What the rest of them is called."""
 
 GROUP = "group"
 """The column that says to which group an operation belongs, where an outcome table has one."""
@@ -76,7 +81,7 @@ class Tally:
     waited: Bins
     what_if: Mapping[Deadline, Counts]
     groups: Mapping[str, Counts]
-    missing: Counter[str]
+    missing: Mapping[str, Counts]
     slowest: tuple[Outcome, ...]
     unmet: tuple[Outcome, ...]
 
@@ -89,8 +94,8 @@ class Tally:
             self.slack.plus(other.slack),
             self.waited.plus(other.waited),
             _added(self.what_if, other.what_if),
-            _added(self.groups, other.groups),
-            self.missing + other.missing,
+            _limited(_added(self.groups, other.groups)),
+            _limited(_added(self.missing, other.missing)),
             tuple(sorted(self.slowest + other.slowest, key=_latest_first)[:EXAMPLES]),
             tuple(sorted(self.unmet + other.unmet, key=_last_opened_first)[:EXAMPLES]),
         )
@@ -146,7 +151,7 @@ def _tally(outcomes: pa.Table, what_if: Sequence[Deadline]) -> Tally:
         _bins(c.at - c.opened_at, c.status),
         {deadline: _counts(_status_within(c, deadline)) for deadline in what_if},
         _groups(outcomes, c.status),
-        _missing(outcomes),
+        _missing(outcomes, c.status),
         _examples(outcomes, was_met, c.met_at - c.deadline),
         _examples(outcomes, c.status == _NEVER_MET, c.opened_at),
     )
@@ -184,16 +189,21 @@ def _counts(status: Ints) -> Counts:
 def _groups(outcomes: pa.Table, status: Ints) -> dict[str, Counts]:
     if GROUP not in outcomes.column_names:
         return {}
-    encoded = pc.dictionary_encode(outcomes.column(GROUP), null_encoding="encode").combine_chunks()
-    names = ["" if name is None else name for name in encoded.dictionary.to_pylist()]
+    return _counts_by(pc.fill_null(outcomes.column(GROUP), ""), status)
+
+
+def _missing(outcomes: pa.Table, status: Ints) -> dict[str, Counts]:
+    missing = outcomes.column(S.MISSING)
+    is_there = missing.is_valid()
+    return _counts_by(missing.filter(is_there), status[is_there.to_numpy()])
+
+
+def _counts_by(names: pa.ChunkedArray, status: Ints) -> dict[str, Counts]:
+    encoded = pc.dictionary_encode(names).combine_chunks()
     cells = encoded.indices.to_numpy() * len(STATUSES) + status
-    rows = np.bincount(cells, minlength=len(names) * len(STATUSES)).reshape(-1, len(STATUSES))
-    return {name: Counts(*map(int, row)) for name, row in zip(names, rows, strict=True)}
-
-
-def _missing(outcomes: pa.Table) -> Counter[str]:
-    counted = pc.value_counts(pc.drop_null(outcomes.column(S.MISSING))).to_pylist()
-    return Counter({entry["values"]: entry["counts"] for entry in counted})
+    counts = np.bincount(cells, minlength=len(encoded.dictionary) * len(STATUSES)).reshape(-1, len(STATUSES))
+    named = zip(encoded.dictionary.to_pylist(), counts.tolist(), strict=True)
+    return _limited({name: Counts(*row) for name, row in named})
 
 
 def _examples(outcomes: pa.Table, is_candidate: _Bools, rank: Ints) -> tuple[Outcome, ...]:
@@ -214,3 +224,12 @@ def _last_opened_first(outcome: Outcome) -> tuple[int, str]:
 
 def _added(mine: Mapping[_Name, Counts], theirs: Mapping[_Name, Counts]) -> dict[_Name, Counts]:
     return {name: mine.get(name, Counts()).plus(theirs.get(name, Counts())) for name in {**mine, **theirs}}
+
+
+def _limited(counts: dict[str, Counts]) -> dict[str, Counts]:
+    """The most frequent, and the others together."""
+    if len(counts) <= MOST_NAMES:
+        return counts
+    kept = sorted(counts, key=lambda name: (name != OTHERS, -counts[name].opened, name))[:MOST_NAMES]
+    others = reduce(Counts.plus, (counts[name] for name in counts.keys() - set(kept)), counts.get(OTHERS, Counts()))
+    return {**{name: counts[name] for name in kept}, OTHERS: others}

@@ -140,8 +140,9 @@ def told(outcome: Outcome) -> str:
 
 
 def missing(tally: Tally) -> str:
-    most = tally.missing.most_common()
-    rows = [[escape(text), count_text(count)] for text, count in most[:MISSING]]
-    if rest := most[MISSING:]:
-        rows.append([f"{count_text(len(rest))} other things", count_text(sum(count for _, count in rest))])
+    numbers = {text: counts.opened for text, counts in tally.missing.items()}
+    order = sorted(numbers, key=lambda text: (-numbers[text], text))
+    rows = [[escape(text), count_text(numbers[text])] for text in order[:MISSING]]
+    if rest := order[MISSING:]:
+        rows.append([f"{count_text(len(rest))} other things", count_text(sum(numbers[text] for text in rest))])
     return section("What was missing", table([Column("what"), Column("operations", "n")], rows))
