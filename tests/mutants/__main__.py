@@ -26,6 +26,10 @@ TABLES = {
     "purgatory": ["tests/purgatory"],
     "hub": ["tests/hub"],
     "kafka": ["tests/kafka"],
+    "replay": [
+        *(f"tests/replay/test_{name}.py" for name in ("xes", "sources", "tally", "compare", "report")),
+        *(f"tests/cli/test_{name}.py" for name in ("replay", "screen")),
+    ],
 }
 """Which tests must notice the bugs of which table."""
 MINUTES = 10

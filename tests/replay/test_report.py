@@ -138,6 +138,14 @@ def test_texts_of_the_log_are_not_html() -> None:
     assert nasty in section(report, "Set aside").text
 
 
+def test_a_very_long_key_is_cut() -> None:
+    rule = Rule("r", opens="a", until="b", within="1 day")
+    found = outcome_table(outcomes(rule, [Event("x" * 1_000_000, "a", 0)]))
+    html = Report(tally(found), [rule]).html()
+    assert table(section(parsed(html), "Never met"))[0][0] == "x" * 120 + "..."
+    assert len(html) < 50_000
+
+
 def test_a_deadline_of_its_own_for_each_is_where_all_are_measured_from() -> None:
     rule = Rule("due", opens="a", until="b", within=until_column("due"))
     events = [Event(str(i), "a", i * DAY, columns={"due": i * DAY + i * 60_000}) for i in range(10)]

@@ -219,5 +219,5 @@ def test_a_missing_column_is_named_with_those_there_and_the_nearest() -> None:
     assert str(caught.value) == (
         "the log has no column 'orders' for key. It has: order, event, at, region; did you mean 'order'?"
     )
-    with pytest.raises(SourceError, match="It has: order, event, at, region$"):
+    with pytest.raises(SourceError, match=r"It has: order, event, at, region$"):
         check_columns({"xyz": "key"}, names, "the log")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,7 +16,7 @@ from sojourn.pipeline import bins, local
 from sojourn.pipeline import tally as tallying
 from sojourn.pipeline.bins import Bins
 from sojourn.pipeline.deadlines import Deadline, deadlines
-from sojourn.pipeline.tally import EXAMPLES, GROUP, Counts, Tallies, merged, tally, total
+from sojourn.pipeline.tally import EXAMPLES, GROUP, OTHERS, Counts, Tallies, merged, tally, total
 
 TIMES = st.integers(-40 * DAY, 40 * DAY) | st.integers(-5, 5)
 DEADLINES = deadlines("0 ms, 3 ms, 10 days, +0 ms, +2 ms, -2 ms, -10 days")
@@ -71,7 +73,7 @@ def test_the_tally_of_a_table_is_the_tallies_of_its_parts_merged(rows: list[Outc
     table = outcome_table(rows)
     table = table.append_column(GROUP, pa.array([row.key[-1] for row in rows], pa.string()))
     ends = sorted([0, *(min(cut, len(rows)) for cut in cuts), len(rows)])
-    parts = [table.slice(start, end - start) for start, end in zip(ends, ends[1:], strict=False)]
+    parts = [table.slice(start, end - start) for start, end in pairwise(ends)]
     assert same(merged(tally(part, DEADLINES) for part in reversed(parts)), tally(table, DEADLINES))
 
 
@@ -87,7 +89,10 @@ def test_a_tally_counts_what_a_reader_would(rows: list[Outcome]) -> None:
         assert own.opened_at.counts.sum() == own.waited.counts.sum() == len(mine)
         met = [row for row in mine if row.outcome != "cancelled" and row.met_at is not None]
         assert own.slack.counts.sum() == len(met)
-        assert own.missing.total() == sum(row.missing is not None for row in mine)
+        assert own.missing == {
+            text: counts_of([row for row in mine if row.missing == text])
+            for text in {row.missing for row in mine} - {None}
+        }
         slowest = sorted(met, key=lambda row: (row.deadline - row.met_at, row.operation_id))
         assert own.slowest == tuple(slowest[:EXAMPLES])
         unmet = [row for row in mine if row.outcome == "expired" and row.met_at is None]
@@ -125,6 +130,16 @@ def test_a_shift_to_before_the_opening_leaves_the_opening_itself() -> None:
 def test_groups_are_counted_and_those_without_one_together() -> None:
     table = orders().append_column(GROUP, pa.array(["n", "n", None, "s", None]))
     assert tally(table)["paid"].groups == {"n": Counts(2), "": Counts(0, 1, 1), "s": Counts(0, 0, 1)}
+
+
+def test_too_many_groups_are_the_largest_and_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tallying, "MOST_NAMES", 2)
+    names = [["a", "b", "b", "c", "c"], ["d", "c", "e", "c", "a"]]
+    tables = [orders().append_column(GROUP, pa.array(column)) for column in names]
+    groups = merged(tally(table) for table in tables)["paid"].groups
+    assert set(groups) == {"c", OTHERS}
+    assert sum(counts.opened for counts in groups.values()) == 10
+    assert groups["c"].opened == 4
 
 
 def test_the_counts_of_a_summary_add_up() -> None:
@@ -167,7 +182,7 @@ def test_intervals_of_a_calendar_are_never_wider_than_a_day() -> None:
 
 
 def test_every_width_divides_the_next() -> None:
-    assert all(wide % narrow == 0 for narrow, wide in zip(bins.WIDTHS, bins.WIDTHS[1:], strict=False))
+    assert all(wide % narrow == 0 for narrow, wide in pairwise(bins.WIDTHS))
 
 
 def test_deadlines_are_read_from_text() -> None:

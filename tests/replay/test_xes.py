@@ -43,7 +43,9 @@ LOG = """<?xml version="1.0" encoding="UTF-8"?>
 def rows(text: str, folder: Path) -> list[dict[str, object]]:
     path = folder / "log.xes"
     path.write_text(text, "utf-8")
-    return [{name: value for name, value in row.items() if value is not None} for row in xes.read_table(path).to_pylist()]
+    return [
+        {name: value for name, value in row.items() if value is not None} for row in xes.read_table(path).to_pylist()
+    ]
 
 
 def test_attributes_become_columns_and_those_of_the_trace_go_with_each_event(tmp_path: Path) -> None:
@@ -92,7 +94,11 @@ def test_an_attribute_of_several_types_is_text(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(xes, "EVENTS_PER_CHUNK", chunk)
     traces = "".join(
         f"<trace>{event(attribute)}</trace>"
-        for attribute in ('<int key="x" value="7"/>', '<string key="x" value="many"/>', '<boolean key="x" value="true"/>')
+        for attribute in (
+            '<int key="x" value="7"/>',
+            '<string key="x" value="many"/>',
+            '<boolean key="x" value="true"/>',
+        )
     )
     (tmp_path / "log.xes").write_text(f"<log>{traces}</log>")
     assert xes.read_table(tmp_path / "log.xes")["x"].to_pylist() == ["7", "many", "True"]
@@ -100,7 +106,9 @@ def test_an_attribute_of_several_types_is_text(tmp_path: Path, monkeypatch: pyte
 
 def test_a_value_that_its_type_does_not_allow_stays_text(tmp_path: Path) -> None:
     attributes = '<int key="a" value="much"/><float key="b" value="0,5"/><boolean key="c" value="perhaps"/>'
-    assert rows(f"<log><trace>{event(attributes)}</trace></log>", tmp_path) == [{"a": "much", "b": "0,5", "c": "perhaps"}]
+    assert rows(f"<log><trace>{event(attributes)}</trace></log>", tmp_path) == [
+        {"a": "much", "b": "0,5", "c": "perhaps"}
+    ]
 
 
 def test_a_whole_number_beyond_64_bits_stays_text(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import as_file, files
@@ -45,10 +46,23 @@ def spark_session(master: str | None, conf: Mapping[str, str], *, is_quiet: bool
             spark = builder.getOrCreate()
         except Exception as error:
             raise SourceError(f"Spark does not start: {_last_words(said) or error}") from error
-    try:
-        yield spark
-    finally:
-        spark.stop()
+    with tempfile.TemporaryDirectory() as folder:
+        if not str(spark.sparkContext.master).startswith("local"):
+            spark.sparkContext.addPyFile(str(packed(Path(folder))))
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def packed(folder: Path) -> Path:
+    """This package as a zip of its modules, for the workers of a cluster. NumPy and PyArrow they have of their own."""
+    root = Path(__file__).parents[1]
+    path = folder / "sojourn.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in sorted(root.rglob("*.py")):
+            archive.write(file, file.relative_to(root.parent))
+    return path
 
 
 def _settings(master: str | None, logging: Path | None) -> dict[str, str]:

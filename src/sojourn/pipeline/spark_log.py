@@ -126,7 +126,7 @@ def text_of(name: str, column: Column, kind: T.DataType) -> Column:
             return column.cast("string")
         case T.FloatType() | T.DoubleType():
             number = column.cast("double")
-            is_whole = (F.abs(number) < _WHOLE) & (number == F.floor(number))
+            is_whole = (F.abs(number) < _WHOLE) & (number % 1 == 0)
             return F.when(is_whole, number.cast("long")).cast("string")
     what = kind.simpleString()
     raise ConfigError(f"column {name!r} is {what}; a key, a kind and a source are texts or whole numbers")

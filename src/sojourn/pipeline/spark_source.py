@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -29,10 +31,17 @@ def read(spark: SparkSession, source: Source) -> SparkRead:
     """The log, lazily. A path without a file system that is not on this machine is left for Spark to find."""
     reader = _READERS.get(source.format, _from_spark)
     try:
-        return reader(spark, source)
+        return reader(spark, replace(source, path=located(spark, source.path)))
     except AnalysisException as error:
         reason = (error.getMessage() or str(error)).partition("\n")[0]
         raise SourceError(f"{source.path!r} cannot be read as {source.format}: {reason}") from error
+
+
+def located(spark: SparkSession, path: str) -> str:
+    """A path as Spark is to have it: one on this machine from the root on, as Spark may be in another folder."""
+    hadoop = spark._jsc.hadoopConfiguration()
+    is_here = not is_remote(path) and str(hadoop.get("fs.defaultFS", "file:///")).startswith("file:")
+    return os.path.abspath(path) if is_here else path
 
 
 def _from_spark(spark: SparkSession, source: Source) -> SparkRead:

@@ -6,7 +6,6 @@ only tallies travel.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -28,6 +27,12 @@ STATUSES = (S.COMPLETED, S.MET_LATE, S.NEVER_MET, S.CANCELLED)
 
 EXAMPLES = 12
 """How many of the slowest, and of those never met, a tally remembers."""
+
+MOST_NAMES = 10_000
+"""How many groups, and how many different things that were missing, are told apart: the most frequent."""
+
+OTHERS = "..."
+"""What the rest of them is called."""
 
 GROUP = "group"
 """The column that says to which group an operation belongs, where an outcome table has one."""
@@ -61,6 +66,7 @@ class Counts(NamedTuple):
 class Tally:
     """The operations of one rule.
 
+    `allowed`    how long they were allowed to take: the shortest, and the longest.
     `opened_at`  when they were opened, by status.
     `slack`      how long before its deadline each was met, by status; negative if late. Only completed and met late.
     `waited`     how long each was pending, by status.
@@ -69,12 +75,13 @@ class Tally:
     """
 
     counts: Counts
+    allowed: tuple[int, int]
     opened_at: Bins
     slack: Bins
     waited: Bins
     what_if: Mapping[Deadline, Counts]
     groups: Mapping[str, Counts]
-    missing: Counter[str]
+    missing: Mapping[str, Counts]
     slowest: tuple[Outcome, ...]
     unmet: tuple[Outcome, ...]
 
@@ -82,12 +89,13 @@ class Tally:
         """Both, as if counted together."""
         return Tally(
             self.counts.plus(other.counts),
+            (min(self.allowed[0], other.allowed[0]), max(self.allowed[1], other.allowed[1])),
             self.opened_at.plus(other.opened_at),
             self.slack.plus(other.slack),
             self.waited.plus(other.waited),
             _added(self.what_if, other.what_if),
-            _added(self.groups, other.groups),
-            self.missing + other.missing,
+            _limited(_added(self.groups, other.groups)),
+            _limited(_added(self.missing, other.missing)),
             tuple(sorted(self.slowest + other.slowest, key=_latest_first)[:EXAMPLES]),
             tuple(sorted(self.unmet + other.unmet, key=_last_opened_first)[:EXAMPLES]),
         )
@@ -134,14 +142,16 @@ class _Columns(NamedTuple):
 def _tally(outcomes: pa.Table, what_if: Sequence[Deadline]) -> Tally:
     c = _columns(outcomes)
     was_met = (c.status == _COMPLETED) | (c.status == _MET_LATE)
+    allowed = c.deadline - c.opened_at
     return Tally(
         _counts(c.status),
+        (int(allowed.min()), int(allowed.max())),
         _bins(c.opened_at, c.status, widest=DAY),  # for a calendar, which has no wider unit of one length
         _bins((c.deadline - c.met_at)[was_met], c.status[was_met]),
         _bins(c.at - c.opened_at, c.status),
         {deadline: _counts(_status_within(c, deadline)) for deadline in what_if},
         _groups(outcomes, c.status),
-        _missing(outcomes),
+        _missing(outcomes, c.status),
         _examples(outcomes, was_met, c.met_at - c.deadline),
         _examples(outcomes, c.status == _NEVER_MET, c.opened_at),
     )
@@ -179,16 +189,21 @@ def _counts(status: Ints) -> Counts:
 def _groups(outcomes: pa.Table, status: Ints) -> dict[str, Counts]:
     if GROUP not in outcomes.column_names:
         return {}
-    encoded = pc.dictionary_encode(outcomes.column(GROUP), null_encoding="encode").combine_chunks()
-    names = ["" if name is None else name for name in encoded.dictionary.to_pylist()]
+    return _counts_by(pc.fill_null(outcomes.column(GROUP), ""), status)
+
+
+def _missing(outcomes: pa.Table, status: Ints) -> dict[str, Counts]:
+    missing = outcomes.column(S.MISSING)
+    is_there = missing.is_valid()
+    return _counts_by(missing.filter(is_there), status[is_there.to_numpy()])
+
+
+def _counts_by(names: pa.ChunkedArray, status: Ints) -> dict[str, Counts]:
+    encoded = pc.dictionary_encode(names).combine_chunks()
     cells = encoded.indices.to_numpy() * len(STATUSES) + status
-    rows = np.bincount(cells, minlength=len(names) * len(STATUSES)).reshape(-1, len(STATUSES))
-    return {name: Counts(*map(int, row)) for name, row in zip(names, rows, strict=True)}
-
-
-def _missing(outcomes: pa.Table) -> Counter[str]:
-    counted = pc.value_counts(pc.drop_null(outcomes.column(S.MISSING))).to_pylist()
-    return Counter({entry["values"]: entry["counts"] for entry in counted})
+    counts = np.bincount(cells, minlength=len(encoded.dictionary) * len(STATUSES)).reshape(-1, len(STATUSES))
+    named = zip(encoded.dictionary.to_pylist(), counts.tolist(), strict=True)
+    return _limited({name: Counts(*row) for name, row in named})
 
 
 def _examples(outcomes: pa.Table, is_candidate: _Bools, rank: Ints) -> tuple[Outcome, ...]:
@@ -209,3 +224,12 @@ def _last_opened_first(outcome: Outcome) -> tuple[int, str]:
 
 def _added(mine: Mapping[_Name, Counts], theirs: Mapping[_Name, Counts]) -> dict[_Name, Counts]:
     return {name: mine.get(name, Counts()).plus(theirs.get(name, Counts())) for name in {**mine, **theirs}}
+
+
+def _limited(counts: dict[str, Counts]) -> dict[str, Counts]:
+    """The most frequent, and the others together."""
+    if len(counts) <= MOST_NAMES:
+        return counts
+    kept = sorted(counts, key=lambda name: (name != OTHERS, -counts[name].opened, name))[:MOST_NAMES]
+    others = reduce(Counts.plus, (counts[name] for name in counts.keys() - set(kept)), counts.get(OTHERS, Counts()))
+    return {**{name: counts[name] for name in kept}, OTHERS: others}

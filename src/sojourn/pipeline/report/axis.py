@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...rules import Rule, duration_text
+from ...rules import duration_text
 from ..bins import Bins, Ints
+from ..tally import Tally
 from .scale import duration_step, multiples
 
 COLUMNS = 56
@@ -30,9 +31,10 @@ class Axis:
     allowed: int | None
 
     @staticmethod
-    def around(rule: Rule, slack: Bins) -> Axis:
-        """An axis for operations met with this slack."""
-        allowed = rule.within if isinstance(rule.within, int) else None
+    def around(tally: Tally) -> Axis:
+        """An axis for the operations of a tally that were ever met."""
+        slack, (shortest, longest) = tally.slack, tally.allowed
+        allowed = shortest if shortest == longest else None
         start = min(-_slack_share(slack, 1 - EARLIEST), 0) if allowed is None else -allowed
         end = max(-_slack_share(slack, 1 - LATEST), -start // 4, slack.width)
         step = duration_step((end - start) / COLUMNS, multiple_of=slack.width)

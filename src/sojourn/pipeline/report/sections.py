@@ -12,7 +12,7 @@ from . import charts
 from .axis import Axis
 from .parts import Column, figure, key, numbers, paragraph, section, split, table
 from .scale import date_text
-from .words import count_text, share_text
+from .words import count_text, share_text, short
 
 GROUPS = 24
 """How many groups are drawn, the largest; the rest stand together."""
@@ -28,7 +28,7 @@ def sections(rule: Rule, tally: Tally, by: str | None) -> Iterator[str]:
     if isinstance(rule.until, Never):
         yield section("How long they were pending", figure(charts.lifetimes(tally), tally.counts))
     elif len(tally.slack.places):
-        axis = Axis.around(rule, tally.slack)
+        axis = Axis.around(tally)
         yield waiting(tally, axis)
         yield what_if(rule, tally, axis)
     if tally.groups:
@@ -115,7 +115,7 @@ def groups(tally: Tally, by: str) -> str:
 
 
 def group_row(name: str, counts: Counts) -> list[str]:
-    return [escape(name), split(counts), share_text(counts.completed, counts.opened), count_text(counts.opened)]
+    return [escape(short(name)), split(counts), share_text(counts.completed, counts.opened), count_text(counts.opened)]
 
 
 def examples(tally: Tally) -> Iterator[str]:
@@ -130,18 +130,19 @@ def examples(tally: Tally) -> Iterator[str]:
 def example_table(outcomes: Sequence[Outcome]) -> str:
     columns = [Column("key", "id"), Column("opened"), Column("what became of it")]
     return table(
-        columns, [[escape(o.key), date_text(o.opened_at), escape(told(o))] for o in outcomes], "cards examples"
+        columns, [[escape(short(o.key)), date_text(o.opened_at), escape(told(o))] for o in outcomes], "cards examples"
     )
 
 
 def told(outcome: Outcome) -> str:
     """An outcome's own explanation, with what was missing."""
-    return outcome._replace(seen=f"missing {outcome.missing}" if outcome.missing else "").explain()
+    return outcome._replace(seen=f"missing {short(outcome.missing)}" if outcome.missing else "").explain()
 
 
 def missing(tally: Tally) -> str:
-    most = tally.missing.most_common()
-    rows = [[escape(text), count_text(count)] for text, count in most[:MISSING]]
-    if rest := most[MISSING:]:
-        rows.append([f"{count_text(len(rest))} other things", count_text(sum(count for _, count in rest))])
+    numbers = {text: counts.opened for text, counts in tally.missing.items()}
+    order = sorted(numbers, key=lambda text: (-numbers[text], text))
+    rows = [[escape(short(text)), count_text(numbers[text])] for text in order[:MISSING]]
+    if rest := order[MISSING:]:
+        rows.append([f"{count_text(len(rest))} other things", count_text(sum(numbers[text] for text in rest))])
     return section("What was missing", table([Column("what"), Column("operations", "n")], rows))

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from ..tally import STATUSES, Counts
 
+LONGEST = 120
+"""How much of a key, a group or an explanation is shown."""
+
 WORDS = dict(zip(STATUSES, ("completed", "met late", "never met", "cancelled"), strict=True))
 """What a reader calls each status."""
+
+
+def short(text: str) -> str:
+    """A text of the log, cut if it is very long."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def count_text(number: int) -> str:
