@@ -43,6 +43,33 @@ def test_a_cancellation_that_raises_does_not_keep_close_from_ending_the_others(s
     assert len(scene.errors) == 3
 
 
+def test_closing_again_goes_on_where_an_exit_interrupted(scene: Scene) -> None:
+    def leave(operation: object) -> None:
+        raise SystemExit
+
+    first, rest = scene.watched("first", on_cancellation=leave), scene.watched("rest")
+    with pytest.raises(SystemExit):
+        scene.purgatory.close(cancel_pending=True)
+    assert (first.outcome, rest.outcome) == ("cancelled", None)
+    assert scene.purgatory.close(cancel_pending=True) == [rest]
+
+
+def test_close_returns_only_what_it_ended_itself(scene: Scene) -> None:
+    second: Any = None
+    first = scene.watched("a", on_cancellation=lambda operation: second.force_complete())
+    second = scene.watched("b")
+    assert scene.purgatory.close(cancel_pending=True) == [first]
+    assert scene.purgatory.stats()[2:5] == (1, 0, 1)
+
+
+def test_a_signal_on_its_way_does_not_try_what_was_handed_back(scene: Scene) -> None:
+    first = scene.watched("a", on_complete=lambda operation: scene.purgatory.close())
+    second = scene.watched("b")
+    second.ready = True
+    assert scene.complete(first) == 1
+    assert (second.outcome, second.tries) == (None, 2)
+
+
 def test_closing_twice_is_closing_once(scene: Scene) -> None:
     operation = scene.watched()
     assert scene.purgatory.close() == [operation]

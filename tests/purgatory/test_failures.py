@@ -227,6 +227,39 @@ def test_a_handler_that_raises_is_logged_with_what_it_was_given(build: Build, ca
     assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["the operation", "the handler"]
 
 
+def test_an_exit_from_the_handler_goes_on_and_what_it_was_given_is_logged(
+    build: Build, caplog: pytest.LogCaptureFixture
+) -> None:
+    def interrupted(operation: object, exception: BaseException) -> None:
+        raise KeyboardInterrupt
+
+    scene = Scene(build, on_error=interrupted)
+    scene.watched(try_complete=failing_at(3, "the operation"))
+    with pytest.raises(KeyboardInterrupt):
+        scene.signal()
+    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["the operation"]
+
+
+def test_a_handler_that_cannot_be_called_is_refused(build: Build) -> None:
+    with pytest.raises(TypeError, match="on_error=None cannot be called; leave it out"):
+        Scene(build, on_error=None)
+
+
+def test_an_exit_goes_before_other_failures_and_these_are_reported(scene: Scene) -> None:
+    def stumble(operation: Any) -> bool:
+        if operation.tries in (3, 4, 5):
+            scene.purgatory.check_and_complete("k")
+        if operation.tries == 4:
+            raise KeyboardInterrupt
+        return fail(f"try {operation.tries}") if operation.tries > 2 else False
+
+    scene.watched(try_complete=stumble)
+    with pytest.raises(KeyboardInterrupt):
+        scene.signal()
+    assert reported(scene) == [("x", "try 3"), ("x", "try 5"), ("x", "try 6")]
+    assert scene.counts() == (1, 1)
+
+
 def test_a_failure_at_the_deadline_reaches_the_purgatory_and_not_the_timer(scene: Scene) -> None:
     scene.watched("a", on_complete=lambda operation: fail())
     scene.clock.advance(100)
