@@ -3,10 +3,11 @@
 PYTHON ?= python3
 BIN    := .venv/bin
 READY  := .venv/.ready
+N      ?= 100000
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check stress mutants unfinished bench clean
+.PHONY: help setup run test check stress simulate mutants unfinished bench clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +30,9 @@ check: $(READY) ## Style, types and who may import whom
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+simulate: $(READY) ## Random programs against a model, N of them (100,000); a failure says its seed
+	$(BIN)/python -m tests.purgatory.simulate $(N) $(if $(SEED),--seed $(SEED))
 
 stress: $(READY) ## Threads at full speed, a million tasks at once
 	$(BIN)/python -m pytest -m stress
