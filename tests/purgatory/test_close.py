@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from purgatory.scene import PATIENCE_S, ROOMS, Scene
+from purgatory.scene import PATIENCE_S, ROOMS, Scene, check
 from sojourn import ConfigError, TimerClosedError
 from sojourn.errors import PurgatoryClosedError
 from support import Build
@@ -136,6 +136,27 @@ def test_callbacks_may_close(scene: Scene) -> None:
     operation = scene.watched("x", on_complete=lambda operation: scene.purgatory.close(cancel_pending=True))
     assert scene.complete(operation) == 1
     assert (other.outcome, scene.counts()) == ("cancelled", (0, 0))
+
+
+def test_what_is_handed_back_while_its_timer_is_being_started_stays_where_it_is_watched_next(scene: Scene) -> None:
+    timer = scene.build.SystemTimer("other", clock=scene.clock).start()
+    other = scene.room.Purgatory("other", timer=timer)
+
+    class Moving(scene.room.Noted):
+        @property
+        def delay_ms(self) -> int:
+            """Asked for by the one who starts its timer, whom the end of the purgatory then overtakes."""
+            if scene.purgatory.watched:
+                [operation] = scene.purgatory.close()
+                other.try_complete_else_watch(operation, ["k"])
+            return 100
+
+    operation = Moving("x", 0, scene.told, {})
+    assert not scene.watch(operation, "k")
+    check(other)
+    assert (scene.counts(), other.delayed, scene.timer.size, timer.size) == ((0, 0), 1, 0, 1)
+    scene.clock.advance(100)
+    assert (operation.outcome, other.stats().expired) == ("expired", 1)
 
 
 def test_a_with_block_closes(scene: Scene) -> None:

@@ -201,6 +201,20 @@ def test_an_exit_from_the_error_handler_does_not_leave_an_operation_that_nobody_
     assert scene.complete(operation) == 1
 
 
+def test_a_driver_that_fails_to_be_woken_leaves_nothing_watched(build: Build) -> None:
+    class Sleepy(build.SystemTimer):
+        def _wake(self) -> None:
+            fail("the driver")
+
+    scene = Scene(build)
+    timer = Sleepy("sleepy", clock=scene.clock)
+    purgatory = scene.room.Purgatory("sleepy", timer=timer)
+    timer.nap_ns()
+    with pytest.raises(ArithmeticError, match="the driver"):
+        purgatory.try_complete_else_watch(scene.operation(), ["k"])
+    assert (purgatory.stats()[:2], timer.size) == ((0, 0), 0)
+
+
 # The handler
 
 

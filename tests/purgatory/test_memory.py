@@ -107,6 +107,20 @@ def test_keys_come_and_go_without_trace(scene: Scene) -> None:
     scene.check()
 
 
+def test_operations_with_several_keys_come_and_go_in_the_same_memory(scene: Scene) -> None:
+    """Counted in blocks that the interpreter has handed out."""
+    blocks = []
+    for _ in range(3):
+        gc.collect()
+        blocks.append(sys.getallocatedblocks())
+        for i in range(2_000):
+            operation = scene.operation()
+            scene.purgatory.try_complete_else_watch(operation, [i, "k", ("t", i)])
+            operation.cancel()
+            scene.told.clear()
+    assert blocks[2] <= blocks[1] + 10, blocks
+
+
 def test_a_dropped_purgatory_and_timer_drop_their_operations(build: Build) -> None:
     scene = Scene(build)
     seen = [weakref.ref(scene.watched(name, name, Key())) for name in "abc"]
