@@ -1,13 +1,13 @@
 # `make run` and `make test` need nothing prepared: each sets up .venv and compiles the core, once.
 
 PYTHON ?= python3
-N      ?= 10000
 BIN    := .venv/bin
 READY  := .venv/.ready
+N      ?= 100000
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run live test check stress cluster brokers mutants bench docs clean
+.PHONY: help setup run live test check stress simulate cluster brokers mutants bench docs clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,9 @@ check: $(READY) ## Style, types and who may import whom
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+simulate: $(READY) ## Random programs against a model, N of them (100,000); a failure says its seed
+	$(BIN)/python -m tests.purgatory.simulate $(N) $(if $(SEED),--seed $(SEED))
 
 stress: $(READY) ## Threads at full speed, a million tasks at once
 	$(BIN)/python -m pytest -m stress

@@ -23,6 +23,7 @@ from .mutant import Mutant
 ROOT = Path(__file__).parents[2]
 TABLES = {
     "timer": ["tests/contract", "tests/model", "tests/property", "tests/concurrency"],
+    "concurrency": ["tests/concurrency", "tests/contract", "tests/model", "tests/property"],
     "purgatory": ["tests/purgatory"],
     "hub": ["tests/hub"],
     "kafka": ["tests/kafka"],
@@ -89,7 +90,7 @@ def planted(mutant: Mutant | None, tree: Path) -> Iterator[None]:
 
 
 def compile_tree(tree: Path) -> None:
-    built = run(tree, "setup.py", "-q", "build_ext", "--inplace", "--force")
+    built = run(tree, "setup.py", "-q", "build_ext", "--inplace")
     if built.returncode:
         raise SystemExit(f"that does not compile:\n{built.stdout}")
 

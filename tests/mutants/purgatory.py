@@ -1,348 +1,129 @@
-"""Bugs for the purgatory: the pure operations and watch lists, the face that both builds share, and the compiled core."""
+"""Bugs for the purgatory: the pure operations and watch lists, what both builds share, and the compiled core."""
 
 from __future__ import annotations
 
 from .mutant import Mutant
 
 OPERATION = "src/sojourn/purgatory/_operation.py"
+WATCHERS = "src/sojourn/purgatory/_watchers.py"
 KEYS = "src/sojourn/purgatory/_keys.py"
+FAILURES = "src/sojourn/purgatory/_failures.py"
 FACE = "src/sojourn/purgatory/purgatory.py"
 CORE = "src/sojourn/purgatory/_core.pyx"
 
+SECOND_TRY = (
+    "                if operation._try():\n                    return True\n                self._start(operation)\n"
+)
+TELL = '        try:\n            self.on_complete()\n        finally:\n            if self._outcome == "expired":\n                self.on_expiration()\n'
+COMPLETED = '                    completed = self._has_won and self._outcome == "completed"\n'
+BREAK = "                    break\n                self._again = False  # somebody left word\n"
+CHECK = "            self._failed(operation, failure)\n        return completed\n"
+
 MUTANTS = [
     # Check, watch, check again, then start the timer
-    Mutant(
-        "the second try is dropped",
-        OPERATION,
-        "not self._watch(operation, watched) or operation._try():",
-        "not self._watch(operation, watched):",
-    ),
-    Mutant(
-        "the first try is dropped",
-        OPERATION,
-        "if operation._try() or not self._watch(operation, watched)",
-        "if not self._watch(operation, watched)",
-    ),
-    Mutant(
-        "the timer is started before the keys are watched",
-        OPERATION,
-        "        self._admit(operation)\n        try:\n",
-        "        self._admit(operation)\n        try:\n            self.timer.add(operation)\n",
-    ),
-    Mutant(
-        "ended while it was put in the timer, and stays there",
-        OPERATION,
-        "ended while it was being put in the timer\n            TimerTask.cancel(operation)",
-        "ended while it was being put in the timer\n            pass",
-    ),
-    Mutant(
-        "an operation that has ended is watched all the same",
-        OPERATION,
-        '        """Put it on all lists in one step; False if it has ended."""\n        with lock:\n            if operation._outcome is not None:',
-        '        """Put it on all lists in one step; False if it has ended."""\n        with lock:\n            if False:',
-    ),
-    Mutant(
-        "an operation may be watched twice",
-        OPERATION,
-        "if operation._watchers is not None or operation._outcome",
-        "if operation._outcome",
-    ),
-    Mutant(
-        "what failed on the way in stays on the lists",
-        OPERATION,
-        "            self._abandon(operation)\n            raise\n",
-        "            raise\n",
-    ),
+    Mutant("the second try is dropped", WATCHERS, SECOND_TRY, "                self._start(operation)\n"),
+    Mutant("the first try is dropped", WATCHERS, "            if operation._try():\n                return True\n            if self._watch", "            if self._watch"),
+    Mutant("the timer is started before the keys are watched", WATCHERS, "            if self._watch(operation, watched):\n", "            self._start(operation)\n            if self._watch(operation, watched):\n"),
+    Mutant("the timer is started before the second try", WATCHERS, SECOND_TRY, "                self._start(operation)\n                if operation._try():\n                    return True\n"),
+    Mutant("ended while the clock was asked, and put in the timer all the same", WATCHERS, "            if operation._watchers is not self:\n                return\n            wake", "            wake"),
+    Mutant("ended by a collection while it was put in the timer, and stays there", WATCHERS, "                TimerTask.cancel(operation)  # a garbage", "                pass  # a garbage"),
+    Mutant("an operation that has ended is watched all the same", WATCHERS, "                if operation._watchers is not self:\n                    return False\n", ""),
+    Mutant("an operation may be watched twice", WATCHERS, "if operation._watchers is not None or operation._outcome", "if operation._outcome"),
+    Mutant("an operation may be watched after its end", WATCHERS, " or operation._outcome is not None:", ":"),
+    Mutant("what failed on the way in stays on the lists", WATCHERS, "            self._abandon(operation)\n            raise\n", "            raise\n"),
     # Exactly once
-    Mutant(
-        "no compare-and-set when it settles",
-        OPERATION,
-        "            if self._outcome is not None:\n                return False\n            self._outcome = outcome\n",
-        "            self._outcome = outcome\n",
-    ),
-    Mutant(
-        "its outcome is looked at before the lock is taken",
-        OPERATION,
-        "        with lock:\n            if self._outcome is not None:\n                return False\n            self._outcome = outcome\n",
-        "        if self._outcome is not None:\n            return False\n        with lock:\n            self._outcome = outcome\n",
-    ),
+    Mutant("no compare-and-set when it settles", OPERATION, "            if self._outcome is not None:\n                return False\n            self._outcome = outcome\n", "            self._outcome = outcome\n"),
+    Mutant("its outcome is looked at before the lock is taken", OPERATION, "        with lock:\n            if self._outcome is not None:\n                return False\n            self._outcome = outcome\n", "        if self._outcome is not None:\n            return False\n        with lock:\n            self._outcome = outcome\n"),
     Mutant("told twice", OPERATION, "            if self._has_told:\n                return\n", ""),
-    Mutant(
-        "told while another thread is trying it",
-        OPERATION,
-        "        if not is_tried_elsewhere:\n            self._tell()",
-        "        self._tell()",
-    ),
-    Mutant(
-        "ended while it was tried, and never told",
-        OPERATION,
-        "            self._tell()  # nothing new",
-        "            pass  # nothing new",
-    ),
+    Mutant("told while another thread is trying it", OPERATION, "        if not is_tried_elsewhere:\n            self._tell()", "        self._tell()"),
+    Mutant("ended while it was tried, and never told", OPERATION, "if self._outcome is not None and (failure := failure_of(self._tell)) is not None:", "if False:"),
     Mutant("everybody has won", OPERATION, "self._has_won = self._owner == get_ident()", "self._has_won = True"),
+    Mutant("who completed it is asked after it is free", OPERATION, COMPLETED + BREAK, BREAK + COMPLETED[12:]),
+    Mutant("who cancelled it says that they completed it", OPERATION, 'completed = self._has_won and self._outcome == "completed"', "completed = self._has_won"),
     Mutant("expired settles as completed", OPERATION, 'self._settle("expired")', 'self._settle("completed")'),
-    Mutant(
-        "expiration is told before completion",
-        OPERATION,
-        '        try:\n            self.on_complete()\n        finally:\n            if self._outcome == "expired":\n                self.on_expiration()\n',
-        '        if self._outcome == "expired":\n            self.on_expiration()\n        self.on_complete()\n',
-    ),
-    Mutant(
-        "a completion that fails keeps the expiration from being told",
-        OPERATION,
-        '        try:\n            self.on_complete()\n        finally:\n            if self._outcome == "expired":\n                self.on_expiration()\n',
-        '        self.on_complete()\n        if self._outcome == "expired":\n            self.on_expiration()\n',
-    ),
-    Mutant(
-        "completed operations are told an expiration",
-        OPERATION,
-        '            if self._outcome == "expired":\n                self',
-        "            if True:\n                self",
-    ),
-    Mutant(
-        "an ended operation stays in the timer", OPERATION, "            super().cancel()  # out of the timer\n", ""
-    ),
+    Mutant("expiration is told before completion", OPERATION, TELL, '        if self._outcome == "expired":\n            self.on_expiration()\n        self.on_complete()\n'),
+    Mutant("a completion that fails keeps the expiration from being told", OPERATION, TELL, '        self.on_complete()\n        if self._outcome == "expired":\n            self.on_expiration()\n'),
+    Mutant("completed operations are told an expiration", OPERATION, '            if self._outcome == "expired":\n                self', "            if True:\n                self"),
+    Mutant("an ended operation stays in the timer", OPERATION, "            super().cancel()  # out of the timer\n", ""),
     # Who is trying it, and who leaves word
     Mutant("nobody leaves word", OPERATION, "                self._again = True\n", ""),
-    Mutant("the word that was left is ignored", OPERATION, "if self._outcome is None and self._again:", "if False:"),
-    Mutant(
-        "the word that was left stays for ever",
-        OPERATION,
-        "                self._again = False\n                return True",
-        "                return True",
-    ),
-    Mutant(
-        "the owner is not released after an exception",
-        OPERATION,
-        "                failure = exception\n            if not self._stays():",
-        "                raise\n            if not self._stays():",
-    ),
+    Mutant("the word that was left is ignored", OPERATION, "if self._outcome is not None or not self._again:", "if True:"),
+    Mutant("the word that was left stays for ever", OPERATION, "                self._again = False  # somebody left word\n", ""),
     Mutant("the owner is never released", OPERATION, "self._again, self._owner = False, None", "self._again = False"),
-    Mutant(
-        "two threads may try at a time",
-        OPERATION,
-        "            if self._owner is not None:\n                self._again = True\n                return False\n",
-        "",
-    ),
-    Mutant(
-        "the owner gives up before it looks for word",
-        OPERATION,
-        "        with lock:\n            if self._outcome is None and self._again:\n",
-        "        self._owner, owner = None, self._owner\n        with lock:\n            self._owner = owner if self._again else None\n            if self._outcome is None and self._again:\n",
-    ),
+    Mutant("the owner is not released after an exit", OPERATION, "    except BaseException as exception:\n        return exception", "    except Exception as exception:\n        return exception"),
+    Mutant("two threads may try at a time", OPERATION, "            if self._owner is not None:\n                self._again = True\n                return False, None\n", ""),
+    Mutant("the owner gives up before it looks for word", OPERATION, "            with lock:\n                if self._outcome is not None or not self._again:\n", "            self._owner = None\n            with lock:\n                self._owner = get_ident()\n                if self._outcome is not None or not self._again:\n"),
+    Mutant("a sweep tries what was handed back", OPERATION, "            if self._watchers is not watchers:\n", "            if self._outcome is not None:\n"),
+    Mutant("the lock is held while an operation is tried", OPERATION, "failures.append(failure_of(self._try_once))", "lock.__enter__(); failures.append(failure_of(self._try_once)); lock.__exit__()"),
     # Keys and lists
-    Mutant(
-        "one key is forgotten when it leaves",
-        OPERATION,
-        "for key in operation._keys if operation._is_watched else ():",
-        "for key in operation._keys[:1] if operation._is_watched else ():",
-    ),
-    Mutant(
-        "it leaves no key",
-        OPERATION,
-        "        self._unwatch(operation)\n        self._completed +=",
-        "        self._completed +=",
-    ),
-    Mutant("watched is not decremented", OPERATION, "            self._watched -= 1\n", ""),
-    Mutant("delayed is not decremented", OPERATION, "        self._delayed -= 1\n", ""),
-    Mutant(
-        "empty lists stay behind", OPERATION, "            elif not watching:\n                del shard[key]\n", ""
-    ),
-    Mutant(
-        "a list of one is dropped with all on it",
-        OPERATION,
-        "            elif not watching:\n",
-        "            elif True:\n",
-    ),
-    Mutant(
-        "one end is counted as another",
-        OPERATION,
-        'self._expired += operation._outcome == "expired"',
-        'self._expired += operation._outcome == "completed"',
-    ),
+    Mutant("one key is forgotten when it leaves", WATCHERS, "        for place in places:\n            self._drop(", "        for place in places[:1]:\n            self._drop("),
+    Mutant("it leaves no key", WATCHERS, "        for place in places:\n            self._drop(place, operation)\n", ""),
+    Mutant("watched is not decremented", WATCHERS, "        self._watched -= len(places)\n", ""),
+    Mutant("delayed is not decremented", WATCHERS, "        self._delayed -= 1\n", ""),
+    Mutant("empty lists stay behind", WATCHERS, "if place.operations or place not in sharing:", "if True:"),
+    Mutant("a list is dropped with all on it", WATCHERS, "if place.operations or place not in sharing:", "if place not in sharing:"),
+    Mutant("keys with one hash are dropped together", WATCHERS, "        if len(sharing) == 1:\n            del", "        if True:\n            del"),
+    Mutant("keys with one hash are one key", WATCHERS, "if place.key is key or place.key == key:", "if True:"),
+    Mutant("keys are the same or different", WATCHERS, "if place.key is key or place.key == key:", "if place.key is key:"),
+    Mutant("what was seen before keys were compared is believed", WATCHERS, "                if stands:\n", "                if True:\n"),
+    Mutant("whoever enters is not in the books", WATCHERS, "        operation._keys, operation._places = keys, places\n        self._watched += len(places)\n        for hashed", "        for hashed"),
+    Mutant("one end is counted as another", WATCHERS, 'self._expired += operation._outcome == "expired"', 'self._expired += operation._outcome == "completed"'),
     Mutant("duplicate keys are watched twice", KEYS, "tuple(dict.fromkeys(keys))", "tuple(keys)"),
-    Mutant("one text is taken for a list of keys", KEYS, "if isinstance(keys, str):", "if False:"),
+    Mutant("one text is taken for a list of keys", KEYS, "if isinstance(keys, str | bytes):", "if False:"),
     Mutant("no keys are accepted", KEYS, "    if not found:", "    if False:"),
-    Mutant(
-        "a purge drops what is pending",
-        OPERATION,
-        "in watching.items() if operation._watchers is not self]",
-        "in watching.items() if True]",
-    ),
-    Mutant(
-        "a purge drops nothing",
-        OPERATION,
-        "                        del watching[place]\n",
-        "                        pass\n",
-    ),
-    Mutant(
-        "a purge takes no lock",
-        OPERATION,
-        "        with lock:\n            dropped = 0\n",
-        "        if True:\n            dropped = 0\n",
-    ),
-    Mutant(
-        "watching takes no lock",
-        OPERATION,
-        '        """Put it on all lists in one step; False if it has ended."""\n        with lock:\n',
-        '        """Put it on all lists in one step; False if it has ended."""\n        if True:\n',
-    ),
-    # Sweeps
-    Mutant(
-        "a sweep stops at the first exception",
-        OPERATION,
-        "            return operation._try()\n        except Exception as exception:\n            self._failed(operation, exception)\n",
-        "            return operation._try()\n        except Exception as exception:\n            self._failed(operation, exception)\n            raise\n",
-    ),
-    Mutant(
-        "an exception in a sweep disappears",
-        OPERATION,
-        "            return operation._try()\n        except Exception as exception:\n            self._failed(operation, exception)\n",
-        "            return operation._try()\n        except Exception:\n",
-    ),
-    Mutant(
-        "an exception at the deadline disappears",
-        OPERATION,
-        "            watchers._failed(self, exception)\n\n    def __repr__",
-        "            pass\n\n    def __repr__",
-    ),
-    Mutant(
-        "a sweep tries the last first",
-        OPERATION,
-        "sum(self._check(operation) for operation in self._watching(key))",
-        "sum(self._check(operation) for operation in reversed(self._watching(key)))",
-    ),
-    Mutant(
-        "a sweep counts whom it tried",
-        OPERATION,
-        "return sum(self._check(operation) for",
-        "return sum(self._check(operation) or 1 for",
-    ),
-    Mutant(
-        "cancel_for_key only takes them out of the timer",
-        OPERATION,
-        "            return operation.cancel()\n",
-        "            return TimerTask.cancel(operation)\n",
-    ),
-    Mutant(
-        "cancel_for_key returns those that others had ended",
-        OPERATION,
-        "in self._watching(key) if self._cancel(operation)]",
-        "in self._watching(key) if self._cancel(operation) or True]",
-    ),
-    Mutant(
-        "the lock is held while an operation is tried",
-        OPERATION,
-        "                if self.try_complete():\n                    self",
-        "                with lock:\n                    held = self.try_complete()\n                if held:\n                    self",
-    ),
-    # Ends, and what the face adds
-    Mutant(
-        "close forgets what is pending",
-        OPERATION,
-        "            return list(pending.values())\n",
-        "            return []\n",
-    ),
-    Mutant(
-        "what close hands back stays in the timer",
-        OPERATION,
-        "                self._unwatch(operation)\n                TimerTask.cancel(operation)\n            return",
-        "                self._unwatch(operation)\n            return",
-    ),
-    Mutant(
-        "watching after close is accepted",
-        OPERATION,
-        "            if not self._is_open:\n                self._refuse()\n",
-        "",
-    ),
+    Mutant("watching takes no lock", WATCHERS, "            with lock:\n                stands", "            if True:\n                stands"),
+    Mutant("starting takes no lock", WATCHERS, "        with lock:\n            if operation._watchers is not self:\n                return\n", "        if True:\n            if operation._watchers is not self:\n                return\n"),
+    # The purge
+    Mutant("a purge drops what is pending", WATCHERS, "                if operation._watchers is not self\n            ]", "            ]"),
+    Mutant("a purge drops nothing", WATCHERS, "            for place, operation in strays:\n                self._drop(place, operation)\n", ""),
+    Mutant("strays are not noticed", WATCHERS, "            if self._listed > self._watched:\n", "            if False:\n"),
+    Mutant("the purge comes one stray too soon", FACE, "if strays > self.purge_interval:", "if strays >= self.purge_interval:"),
+    Mutant("the purge never comes", FACE, "if strays > self.purge_interval:", "if False:"),
+    Mutant("purged is not counted", FACE, "        self._purged += dropped\n", ""),
+    # Sweeps and failures
+    Mutant("a sweep stops at the first exception", WATCHERS, CHECK, "            self._failed(operation, failure)\n            raise failure\n        return completed\n"),
+    Mutant("an exception in a sweep disappears", WATCHERS, CHECK, "            pass\n        return completed\n"),
+    Mutant("an exit in a sweep is taken for a failure", WATCHERS, "            if not isinstance(failure, Exception):\n                raise failure\n", ""),
+    Mutant("a sweep tries the last first", WATCHERS, "sum(self._check(operation) for operation in self._watching(key))", "sum(self._check(operation) for operation in self._watching(key)[::-1])"),
+    Mutant("a sweep counts whom it tried", WATCHERS, "sum(self._check(operation) for operation in self._watching(key))", "sum(self._check(operation) or 1 for operation in self._watching(key))"),
+    Mutant("an exception at the deadline disappears", OPERATION, "                raise\n            watchers._failed(self, exception)", "                raise"),
+    Mutant("cancel_for_key only takes them out of the timer", WATCHERS, "            return operation.cancel()\n", "            return TimerTask.cancel(operation)\n"),
+    Mutant("cancel_for_key returns those that others had ended", WATCHERS, "in self._watching(key) if self._cancel(operation)]", "in self._watching(key) if self._cancel(operation) or True]"),
+    Mutant("an exit is swallowed when another try follows", FAILURES, "next((failure for failure in failures if not isinstance(failure, Exception | None)), failures[-1])", "failures[-1]"),
+    Mutant("what an earlier try raised disappears", FAILURES, "            report(failure)\n", "            pass\n"),
+    Mutant("a handler that raises ends the sweep", FACE, "            if not isinstance(broken, Exception):\n                raise\n", "            raise\n"),
+    Mutant("an exit from the handler disappears", FACE, "            if not isinstance(broken, Exception):\n                raise\n", ""),
+    # Ends
+    Mutant("close forgets what is pending", WATCHERS, "                    left.append(operation)\n", ""),
+    Mutant("what close hands back stays in the timer", WATCHERS, "                    self._unwatch(operation)\n                    TimerTask.cancel(operation)\n                    left", "                    self._unwatch(operation)\n                    left"),
+    Mutant("watching after close is accepted", WATCHERS, "        with lock:\n            if not self._is_open:\n                self._refuse()\n", "        with lock:\n"),
+    Mutant("what was on its way in when the purgatory closed is watched", WATCHERS, "                if not self._is_open:\n                    self._refuse()\n", ""),
     Mutant("close cancels nobody", FACE, "        if cancel_pending:\n", "        if False:\n"),
     Mutant("close always cancels", FACE, "        if cancel_pending:\n", "        if True:\n"),
+    Mutant("what close cancels is not counted", FACE, "for operation in self._pending() if self._cancel(operation)]", "for operation in self._take_all() if self._cancel(operation)]"),
     Mutant("its own timer is not closed", FACE, "            self._own_timer.close()\n", "            pass\n"),
-    Mutant(
-        "a shared timer is closed",
-        FACE,
-        "        if self._own_timer is not None:\n            self._own_timer.close()",
-        "        self.timer.close()",
-    ),
-    Mutant(
-        "the purge comes one stray too soon",
-        FACE,
-        "if self._strays > self.purge_interval:",
-        "if self._strays >= self.purge_interval:",
-    ),
-    Mutant("the purge never comes", FACE, "if self._strays > self.purge_interval:", "if False:"),
-    Mutant("purged is not counted", FACE, "        self._purged += dropped\n", ""),
-    Mutant(
-        "a handler that raises ends the sweep",
-        FACE,
-        "        except Exception as broken:\n            log_error(operation, exception)\n            log_error(operation, broken)",
-        "        finally:\n            pass",
-    ),
+    Mutant("a shared timer is closed", FACE, "        if self._own_timer is not None:\n            self._own_timer.close()", "        self.timer.close()"),
     # The compiled core
-    Mutant(
-        "core: the second try is dropped",
-        CORE,
-        "not self.watch(operation, watched, is_one) or operation.try_it():",
-        "not self.watch(operation, watched, is_one):",
-    ),
-    Mutant(
-        "core: told while another thread is trying it",
-        CORE,
-        "        if not is_tried_elsewhere:\n            self.tell()",
-        "        self.tell()",
-    ),
-    Mutant(
-        "core: nobody leaves word",
-        CORE,
-        "            self.again = True\n            return False\n",
-        "            return False\n",
-    ),
-    Mutant(
-        "core: ended while it was tried, and never told",
-        CORE,
-        "            self.tell()         # somebody else ended it meanwhile",
-        "            pass",
-    ),
-    Mutant(
-        "core: an operation that has ended is watched all the same",
-        CORE,
-        "        if operation.ended:\n            return False\n        operation.is_watched = True",
-        "        operation.is_watched = True",
-    ),
-    Mutant(
-        "core: ended while it was put in the timer, and stays there",
-        CORE,
-        "        if operation.ended:     # while it was being put in the timer\n            operation.leave_timer()\n",
-        "",
-    ),
-    Mutant(
-        "core: one key is forgotten when it leaves",
-        CORE,
-        "                strays += not remove(self.table(key), key, operation)\n",
-        "                strays += not remove(self.table(key), key, operation)\n                break\n",
-    ),
-    Mutant(
-        "core: empty lists stay behind",
-        CORE,
-        "        if not <dict>watching:\n            PyDict_DelItem(shard, key)\n",
-        "",
-    ),
-    Mutant(
-        "core: whoever stands alone is dropped for whoever comes",
-        CORE,
-        "        several[id(watching)] = watching\n",
-        "",
-    ),
-    Mutant(
-        "core: a key hashed in Python leaves without the lock",
-        CORE,
-        "            with self.lock:\n                return self.remove_all(operation)\n",
-        "            return self.remove_all(operation)\n",
-    ),
-    Mutant(
-        "core: a purge takes no lock",
-        CORE,
-        "        with self.lock:\n            kept = {}\n",
-        "        if True:\n            kept = {}\n",
-    ),
-]
+    Mutant("core: the second try is dropped", CORE, "                if operation.try_it():\n                    return True\n                self.start", "                self.start"),
+    Mutant("core: told while another thread is trying it", CORE, "        if not is_tried_elsewhere:\n            self.tell()", "        self.tell()"),
+    Mutant("core: nobody leaves word", CORE, "            self.again = True\n            return None\n", "            return None\n"),
+    Mutant("core: ended while it was tried, and never told", CORE, "        if self.ended and not self.has_told:\n            try:\n", "        if False:\n            try:\n"),
+    Mutant("core: a sweep tries what was handed back", CORE, "        if self.watchers != watchers:\n", "        if self.ended:\n"),
+    Mutant("core: a key may be unhashable", CORE, "            hash = PyObject_Hash(keys)\n", "            hash = 7\n"),
+    Mutant("core: ended while keys were compared, and watched all the same", CORE, "                return False            # and its entries are no more\n", "                pass\n"),
+    Mutant("core: what was seen before keys were compared is believed", CORE, "        while changes != self.changes:      #", "        for _ in range(1):      #"),
+    Mutant("core: a comparison is believed though others left meanwhile", CORE, "            if changes != self.changes:\n", "            if False:\n"),
+    Mutant("core: what was on its way in when the purgatory closed is watched", CORE, "        if not self._is_open:\n            self._refuse()\n        operation.is_watched", "        operation.is_watched"),
+    Mutant("core: ended while the clock was asked, and put in the timer all the same", CORE, "        if operation.watchers == <PyObject*>self:\n            self.timer.put", "        if True:\n            self.timer.put"),
+    Mutant("core: what failed on the way in stays in the timer", CORE, "                self.unwatch(operation)\n                operation.leave_timer()\n            raise", "                self.unwatch(operation)\n            raise"),
+    Mutant("core: one key is forgotten when it leaves", CORE, "                self.unlink(&entries_of(operation)[i])\n", "                self.unlink(&entries_of(operation)[i])\n                break\n"),
+    Mutant("core: whoever comes is first in the ring", CORE, "            entry.prev = first.prev\n            entry.next = first\n            first.prev.next = entry\n            first.prev = entry\n", "            entry.prev = first\n            entry.next = first.next\n            first.next.prev = entry\n            first.next = entry\n"),
+    Mutant("core: the first leaves with the whole ring", CORE, "        if place[0] == entry and entry.next == entry:\n", "        if place[0] == entry:\n"),
+    Mutant("core: the next in the ring forgets the bucket", CORE, "            entry.next.below = entry.below\n", ""),
+    Mutant("core: growing forgets a key", CORE, "            old[i] = entry.below\n", "            old[i] = NULL\n"),
+    Mutant("core: a list holds no reference", CORE, "        Py_INCREF(<object>entry.operation)\n", ""),
+    Mutant("core: a list keeps its reference", CORE, "        Py_DECREF(<object>entry.operation)  # the caller has a reference of its own\n", ""),
+    Mutant("core: the garbage collector does not see the keys", CORE, "(<PyTypeObject*>DelayedOperation).tp_traverse = visit_keys\n", ""),
+    Mutant("core: a purgatory that dies does not let go of its operations", CORE, "                self.unwatch(operation)\n        shards_free", "                pass\n        shards_free"),
+    Mutant("core: the memory of several keys is lost", CORE, "            PyMem_Free(operation.own.next)\n", ""),
+]  # fmt: skip

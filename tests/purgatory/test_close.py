@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from purgatory.scene import PATIENCE_S, ROOMS, Scene
+from purgatory.scene import PATIENCE_S, ROOMS, Scene, check
 from sojourn import ConfigError, TimerClosedError
 from sojourn.errors import PurgatoryClosedError
 from support import Build
@@ -41,6 +41,33 @@ def test_a_cancellation_that_raises_does_not_keep_close_from_ending_the_others(s
     assert len(scene.purgatory.close(cancel_pending=True)) == 3
     assert {operation.outcome for operation in operations} == {"cancelled"}
     assert len(scene.errors) == 3
+
+
+def test_closing_again_goes_on_where_an_exit_interrupted(scene: Scene) -> None:
+    def leave(operation: object) -> None:
+        raise SystemExit
+
+    first, rest = scene.watched("first", on_cancellation=leave), scene.watched("rest")
+    with pytest.raises(SystemExit):
+        scene.purgatory.close(cancel_pending=True)
+    assert (first.outcome, rest.outcome) == ("cancelled", None)
+    assert scene.purgatory.close(cancel_pending=True) == [rest]
+
+
+def test_close_returns_only_what_it_ended_itself(scene: Scene) -> None:
+    second: Any = None
+    first = scene.watched("a", on_cancellation=lambda operation: second.force_complete())
+    second = scene.watched("b")
+    assert scene.purgatory.close(cancel_pending=True) == [first]
+    assert scene.purgatory.stats()[2:5] == (1, 0, 1)
+
+
+def test_a_signal_on_its_way_does_not_try_what_was_handed_back(scene: Scene) -> None:
+    first = scene.watched("a", on_complete=lambda operation: scene.purgatory.close())
+    second = scene.watched("b")
+    second.ready = True
+    assert scene.complete(first) == 1
+    assert (second.outcome, second.tries) == (None, 2)
 
 
 def test_closing_twice_is_closing_once(scene: Scene) -> None:
@@ -109,6 +136,27 @@ def test_callbacks_may_close(scene: Scene) -> None:
     operation = scene.watched("x", on_complete=lambda operation: scene.purgatory.close(cancel_pending=True))
     assert scene.complete(operation) == 1
     assert (other.outcome, scene.counts()) == ("cancelled", (0, 0))
+
+
+def test_what_is_handed_back_while_its_timer_is_being_started_stays_where_it_is_watched_next(scene: Scene) -> None:
+    timer = scene.build.SystemTimer("other", clock=scene.clock).start()
+    other = scene.room.Purgatory("other", timer=timer)
+
+    class Moving(scene.room.Noted):
+        @property
+        def delay_ms(self) -> int:
+            """Asked for by the one who starts its timer, whom the end of the purgatory then overtakes."""
+            if scene.purgatory.watched:
+                [operation] = scene.purgatory.close()
+                other.try_complete_else_watch(operation, ["k"])
+            return 100
+
+    operation = Moving("x", 0, scene.told, {})
+    assert not scene.watch(operation, "k")
+    check(other)
+    assert (scene.counts(), other.delayed, scene.timer.size, timer.size) == ((0, 0), 1, 0, 1)
+    scene.clock.advance(100)
+    assert (operation.outcome, other.stats().expired) == ("expired", 1)
 
 
 def test_a_with_block_closes(scene: Scene) -> None:

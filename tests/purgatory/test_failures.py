@@ -201,6 +201,20 @@ def test_an_exit_from_the_error_handler_does_not_leave_an_operation_that_nobody_
     assert scene.complete(operation) == 1
 
 
+def test_a_driver_that_fails_to_be_woken_leaves_nothing_watched(build: Build) -> None:
+    class Sleepy(build.SystemTimer):
+        def _wake(self) -> None:
+            fail("the driver")
+
+    scene = Scene(build)
+    timer = Sleepy("sleepy", clock=scene.clock)
+    purgatory = scene.room.Purgatory("sleepy", timer=timer)
+    timer.nap_ns()
+    with pytest.raises(ArithmeticError, match="the driver"):
+        purgatory.try_complete_else_watch(scene.operation(), ["k"])
+    assert (purgatory.stats()[:2], timer.size) == ((0, 0), 0)
+
+
 # The handler
 
 
@@ -225,6 +239,39 @@ def test_a_handler_that_raises_is_logged_with_what_it_was_given(build: Build, ca
     second = scene.watched("b")
     assert scene.complete(second) == 1
     assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["the operation", "the handler"]
+
+
+def test_an_exit_from_the_handler_goes_on_and_what_it_was_given_is_logged(
+    build: Build, caplog: pytest.LogCaptureFixture
+) -> None:
+    def interrupted(operation: object, exception: BaseException) -> None:
+        raise KeyboardInterrupt
+
+    scene = Scene(build, on_error=interrupted)
+    scene.watched(try_complete=failing_at(3, "the operation"))
+    with pytest.raises(KeyboardInterrupt):
+        scene.signal()
+    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["the operation"]
+
+
+def test_a_handler_that_cannot_be_called_is_refused(build: Build) -> None:
+    with pytest.raises(TypeError, match="on_error=None cannot be called; leave it out"):
+        Scene(build, on_error=None)
+
+
+def test_an_exit_goes_before_other_failures_and_these_are_reported(scene: Scene) -> None:
+    def stumble(operation: Any) -> bool:
+        if operation.tries in (3, 4, 5):
+            scene.purgatory.check_and_complete("k")
+        if operation.tries == 4:
+            raise KeyboardInterrupt
+        return fail(f"try {operation.tries}") if operation.tries > 2 else False
+
+    scene.watched(try_complete=stumble)
+    with pytest.raises(KeyboardInterrupt):
+        scene.signal()
+    assert reported(scene) == [("x", "try 3"), ("x", "try 5"), ("x", "try 6")]
+    assert scene.counts() == (1, 1)
 
 
 def test_a_failure_at_the_deadline_reaches_the_purgatory_and_not_the_timer(scene: Scene) -> None:

@@ -120,6 +120,11 @@ def test_one_text_for_a_list_of_keys_is_an_error(scene: Scene) -> None:
     assert (operation.tries, scene.counts()) == (0, (0, 0))
 
 
+def test_bytes_for_a_list_of_keys_are_an_error_too(scene: Scene) -> None:
+    with pytest.raises(ValueError, match="give a list of keys"):
+        scene.purgatory.try_complete_else_watch(scene.operation(), b"orders")
+
+
 @pytest.mark.parametrize("how", [list, tuple, set, iter, dict.fromkeys, lambda keys: (key for key in keys)])
 def test_keys_come_in_any_iterable(scene: Scene, how: Any) -> None:
     operation = scene.operation()

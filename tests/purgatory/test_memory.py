@@ -107,6 +107,20 @@ def test_keys_come_and_go_without_trace(scene: Scene) -> None:
     scene.check()
 
 
+def test_operations_with_several_keys_come_and_go_in_the_same_memory(scene: Scene) -> None:
+    """Counted in blocks that the interpreter has handed out."""
+    blocks = []
+    for _ in range(3):
+        gc.collect()
+        blocks.append(sys.getallocatedblocks())
+        for i in range(2_000):
+            operation = scene.operation()
+            scene.purgatory.try_complete_else_watch(operation, [i, "k", ("t", i)])
+            operation.cancel()
+            scene.told.clear()
+    assert blocks[2] <= blocks[1] + 10, blocks
+
+
 def test_a_dropped_purgatory_and_timer_drop_their_operations(build: Build) -> None:
     scene = Scene(build)
     seen = [weakref.ref(scene.watched(name, name, Key())) for name in "abc"]
@@ -141,7 +155,7 @@ class Operation(DelayedOperation):
 
 timer = SystemTimer("survivor")
 purgatory = Purgatory("dropped", timer=timer)
-gc.collect()  # from now on it is older than its operations, and is cleared first
+gc.collect()  # from now on it is older than its operations, and would be cleared first
 inside, outside = Operation(100), Operation(100)
 inside.purgatory = purgatory
 purgatory.try_complete_else_watch(inside, ["k"])
@@ -154,8 +168,10 @@ print(outside.cancel(), outside.outcome)
 
 
 @pytest.mark.parametrize("pure", ["", "1"], ids=["compiled", "pure"])
-def test_a_purgatory_that_is_collected_as_part_of_a_cycle_leaves_sound_operations_behind(pure: str) -> None:
-    """In a process of its own, which a dangling pointer would end: there, freed memory is overwritten."""
+def test_a_purgatory_that_only_its_own_operations_refer_to_leaves_sound_operations_behind(pure: str) -> None:
+    """Whether it is collected or not. In a process of its own, which a dangling pointer would end: there, freed memory
+    is overwritten.
+    """
     env = os.environ | {"SOJOURN_PURE": pure, "PYTHONMALLOC": "debug"}
     run = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout, run.stderr) == (0, "True cancelled\n", "")

@@ -161,7 +161,7 @@ cdef class DelayedOperation(TimerTask):
 
     cdef object attempt(self, PyObject* watchers, bint* completed):
         """Try it, unless somebody is at it, who then tries again. What it raised, and whether this call completed it."""
-        cdef list failures = None
+        cdef list earlier = None
         completed[0] = False
         if self.watchers != watchers:
             return None         # it has ended, or been handed back
@@ -170,14 +170,17 @@ cdef class DelayedOperation(TimerTask):
             return None
         self.owner = PyThread_get_thread_ident()
         while True:
+            failure = None
             try:
                 if self.try_complete():
                     self.settle(COMPLETED)
             except BaseException as exception:
-                failures = noted(failures, exception)
+                failure = exception
             if self.ended or not self.again:
                 break
             self.again = False  # somebody left word
+            if failure is not None:
+                earlier = (earlier or []) + [failure]
         self.again = False
         self.owner = 0
         completed[0] = self.has_won and self.ended == COMPLETED
@@ -185,15 +188,10 @@ cdef class DelayedOperation(TimerTask):
             try:
                 self.tell()     # somebody else ended it meanwhile
             except BaseException as exception:
-                failures = noted(failures, exception)
-        return None if failures is None else one_of(failures, partial((<object>watchers)._failed, self))
-
-
-cdef list noted(list failures, exception):
-    if failures is None:
-        return [exception]
-    failures.append(exception)
-    return failures
+                if failure is not None:
+                    earlier = (earlier or []) + [failure]
+                failure = exception
+        return failure if earlier is None else one_of([*earlier, failure], partial((<object>watchers)._failed, self))
 
 
 # A class made in Python is tracked by the garbage collector, which asks each of its bases what they refer to. So it sees
@@ -227,8 +225,13 @@ cdef inline object key_of(WatchEntry* entry):
     return operation.keys if operation.has_one_key else (<tuple>operation.keys)[entry - operation.own.next]
 
 
+cdef inline Shard* shard_of(Watchers watchers, Py_hash_t hash) noexcept:
+    return &watchers.shards[(<uint64_t>hash * MIX >> 32) % watchers.shard_count]
+
+
 cdef inline WatchEntry** bucket_of(Shard* shard, Py_hash_t hash) noexcept:
-    return &shard.buckets[<uint64_t>hash * MIX >> 41 & shard.mask]
+    """By other bits than the shard, and by the lowest as well: numbers in a row differ in these."""
+    return &shard.buckets[(<uint64_t>hash ^ <uint64_t>hash * MIX >> 41) & shard.mask]
 
 
 cdef void grow(Shard* shard) noexcept:
@@ -614,10 +617,6 @@ cdef class Watchers:
         entry.prev.next = entry.next
         entry.next.prev = entry.prev
         Py_DECREF(<object>entry.operation)  # the caller has a reference of its own
-
-
-cdef inline Shard* shard_of(Watchers watchers, Py_hash_t hash) noexcept:
-    return &watchers.shards[(<uint64_t>hash * MIX >> 32) % watchers.shard_count]
 
 
 cdef uint64_t check_shard(Shard* shard) except? 0:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 
-def one_of(failures: list[BaseException], report: Callable[[BaseException], object]) -> BaseException:
-    """Of all that one call of an operation's code raised, what its caller is to hear; the rest is reported.
+def one_of(failures: Sequence[BaseException | None], report: Callable[[BaseException], object]) -> BaseException | None:
+    """Of what an operation's code raised, call by call, what the caller is to hear of; the rest is reported.
 
-    That is an exit if there was one, which must not be swallowed, and otherwise the last.
+    That is what the last call raised, if it did; but an exit, which must not be swallowed, goes before.
     """
-    exits = [failure for failure in failures if not isinstance(failure, Exception)]
-    chosen = (exits or failures)[-1]
+    heard = next((failure for failure in failures if not isinstance(failure, Exception | None)), failures[-1])
     for failure in failures:
-        if failure is not chosen:
+        if failure is not None and failure is not heard:
             report(failure)
-    return chosen
+    return heard

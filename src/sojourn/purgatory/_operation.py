@@ -9,7 +9,7 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Literal, Self
@@ -41,7 +41,7 @@ class DelayedOperation(TimerTask):
     _has_told: bool
     _keys: tuple[Hashable, ...]
     """They stay when it leaves, for people to read."""
-    _places: list[Place]
+    _places: tuple[Place, ...]
     """Where it is listed: one for each key while it is watched, else none."""
     _watchers: Watchers | None
     """Whose it is, from the moment it is admitted until it ends or is handed back."""
@@ -50,7 +50,7 @@ class DelayedOperation(TimerTask):
         self = super().__new__(cls)
         self._outcome = self._owner = self._watchers = None
         self._again = self._has_won = self._has_told = False
-        self._keys, self._places = (), []
+        self._keys = self._places = ()
         return self
 
     def __init__(self, delay_ms: int = 0) -> None:
@@ -161,23 +161,28 @@ class DelayedOperation(TimerTask):
                 self._again = True
                 return False, None
             self._owner = get_ident()
-        failures: list[BaseException] = []
-        is_at_it = True
-        while is_at_it:
-            try:
-                if self.try_complete():
-                    self._settle("completed")
-            except BaseException as exception:
-                failures.append(exception)
+        failures: list[BaseException | None] = []
+        while True:
+            failures.append(failure_of(self._try_once))
             with lock:
-                is_at_it = self._again and self._outcome is None  # somebody left word
-                self._again = False
-                if not is_at_it:
-                    self._owner = None
+                if self._outcome is not None or not self._again:
+                    self._again, self._owner = False, None
                     completed = self._has_won and self._outcome == "completed"
-        try:
-            if self._outcome is not None:
-                self._tell()  # nothing new, unless somebody else ended it meanwhile
-        except BaseException as exception:
-            failures.append(exception)
-        return completed, one_of(failures, partial(watchers._failed, self)) if failures else None
+                    break
+                self._again = False  # somebody left word
+        if self._outcome is not None and (failure := failure_of(self._tell)) is not None:
+            failures.append(failure)  # somebody else ended it meanwhile: otherwise it has been told already
+        return completed, one_of(failures, partial(watchers._failed, self))
+
+    def _try_once(self) -> None:
+        if self.try_complete():
+            self._settle("completed")
+
+
+def failure_of(act: Callable[[], object]) -> BaseException | None:
+    """What it raises, if it does."""
+    try:
+        act()
+    except BaseException as exception:
+        return exception
+    return None

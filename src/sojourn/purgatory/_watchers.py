@@ -15,6 +15,9 @@ from ..timer._timer import Timer, TimerTask, lock
 from ._keys import MIX, distinct
 from ._operation import DelayedOperation
 
+Keys = tuple[Hashable, ...]
+Places = tuple["Place", ...]
+
 
 class Place:
     """A key that is watched, with the hash it had, and who watches it in the order they came."""
@@ -26,7 +29,7 @@ class Place:
         self.operations: dict[int, DelayedOperation] = {}
 
 
-def place_of(key: Hashable, places: tuple[Place, ...]) -> Place | None:
+def place_of(key: Hashable, places: Places) -> Place | None:
     """Which of these is the key's. Runs the keys' own code."""
     for place in places:
         if place.key is key or place.key == key:
@@ -39,7 +42,7 @@ class Watchers:
 
     def __init__(self, timer: Timer, shards: int) -> None:
         self.timer = timer
-        self._shards: list[dict[int, tuple[Place, ...]]] = [{} for _ in range(shards)]  # by the keys' hashes
+        self._shards: list[dict[int, Places]] = [{} for _ in range(shards)]  # by the keys' hashes
         self._is_open = True
         self._watched = self._listed = self._delayed = 0
         self._completed = self._expired = self._cancelled = 0
@@ -129,31 +132,32 @@ class Watchers:
             if self._listed > self._watched:
                 self._has_strays(self._listed - self._watched)
 
-    def _watch(self, operation: DelayedOperation, keys: tuple[Hashable, ...]) -> bool:
+    def _watch(self, operation: DelayedOperation, keys: Keys) -> bool:
         """Put it on all lists in one step; False if it has ended."""
         own = [Place(key) for key in keys]
         while True:
             before = {place.hash: self._places_at(place.hash) for place in own}
-            places, after = [], before.copy()
+            places: Places = ()
+            after = before.copy()
             for place in own:
                 found = place_of(place.key, before[place.hash])
-                places.append(found or place)
+                places += (found or place,)
                 if found is None:
                     after[place.hash] += (place,)
             with lock:
+                stands = all(self._places_at(hashed) is seen for hashed, seen in before.items())
                 if operation._watchers is not self:
                     return False
                 if not self._is_open:
                     self._refuse()
-                if all(self._places_at(hashed) is seen for hashed, seen in before.items()):
-                    operation._keys = keys
-                    self._enter(operation, places, after)
+                if stands:
+                    self._enter(operation, keys, places, after)
                     return True
             # others came or went while the keys were compared: look again
 
-    def _enter(self, operation: DelayedOperation, places: list[Place], after: dict[int, tuple[Place, ...]]) -> None:
+    def _enter(self, operation: DelayedOperation, keys: Keys, places: Places, after: dict[int, Places]) -> None:
         """The books first, then the lists: what comes between the two leaves an entry that a purge finds."""
-        operation._places = places
+        operation._keys, operation._places = keys, places
         self._watched += len(places)
         for hashed, sharing in after.items():
             self._shard(hashed)[hashed] = sharing
@@ -166,7 +170,11 @@ class Watchers:
         delay_ms = whole_ms(operation.delay_ms)
         now_ns = self.timer._now_for(delay_ms)
         with lock:
-            wake = operation._watchers is self and self.timer._put_all((operation,), (delay_ms,), now_ns)
+            if operation._watchers is not self:
+                return
+            wake = self.timer._put_all((operation,), (delay_ms,), now_ns)
+            if operation._watchers is not self:
+                TimerTask.cancel(operation)  # a garbage collection in the midst of that has ended it
         if wake:
             self.timer._wake()
 
@@ -179,7 +187,7 @@ class Watchers:
 
     def _unwatch(self, operation: DelayedOperation) -> None:
         """It is no longer ours: off all its lists. As in `_enter`, the books first."""
-        places, operation._places, operation._watchers = operation._places, [], None
+        places, operation._places, operation._watchers = operation._places, (), None
         self._watched -= len(places)
         self._delayed -= 1
         for place in places:
@@ -188,12 +196,13 @@ class Watchers:
     def _drop(self, place: Place, operation: DelayedOperation) -> None:
         if place.operations.pop(id(operation), None) is not None:
             self._listed -= 1
-        if not place.operations:
-            sharing = tuple(other for other in self._places_at(place.hash) if other is not place)
-            if sharing:
-                self._shard(place.hash)[place.hash] = sharing
-            else:
-                self._shard(place.hash).pop(place.hash, None)
+        sharing = self._places_at(place.hash)
+        if place.operations or place not in sharing:
+            return
+        if len(sharing) == 1:
+            del self._shard(place.hash)[place.hash]
+        else:
+            self._shard(place.hash)[place.hash] = tuple(other for other in sharing if other is not place)
 
     def _abandon(self, operation: DelayedOperation) -> None:
         """It failed on the way in: forget it, unless it has ended."""
@@ -206,11 +215,13 @@ class Watchers:
         """Close the door, and hand out whatever is pending."""
         with lock:
             self._is_open = False
-            pending = {id(operation): operation for operation in self._entries() if operation._watchers is self}
-            for operation in pending.values():
-                self._unwatch(operation)
-                TimerTask.cancel(operation)
-            return list(pending.values())
+            left = []
+            for operation in self._entries():
+                if operation._watchers is self:
+                    self._unwatch(operation)
+                    TimerTask.cancel(operation)
+                    left.append(operation)
+            return left
 
     def _purge(self) -> int:
         """Drop the entries of operations that have left; return how many."""
@@ -235,11 +246,11 @@ class Watchers:
     def _all_places(self) -> list[Place]:
         return [place for shard in self._shards for places in shard.values() for place in places]
 
-    def _places_at(self, hashed: int) -> tuple[Place, ...]:
+    def _places_at(self, hashed: int) -> Places:
         """The places of the keys with this hash: nearly always one, or none."""
         return self._shard(hashed).get(hashed, ())
 
-    def _shard(self, hashed: int) -> dict[int, tuple[Place, ...]]:
+    def _shard(self, hashed: int) -> dict[int, Places]:
         # By the upper bits of a mixed hash: a shard's own table goes by the lower ones, and would fill unevenly.
         return self._shards[(hashed * MIX >> 32) % len(self._shards)]
 

@@ -467,11 +467,6 @@ class Timer:
         if task._timer is self:
             TimerTaskList.remove(task)
             self._extended += 1
-        else:
-            task._timer, task._state = self, PENDING
-            task._arming += 1
-            self._scheduled += 1
-            self._size += 1
         assert task._deadline_ms is not None
         if task._on_wall:
             task._due = tick_at_or_after(task._deadline_ms - WALL_ORIGIN_MS, self.tick_ms)
@@ -479,6 +474,11 @@ class Timer:
         else:
             task._due = tick_at_or_after(task._deadline_ms - self._origin_ms, self.tick_ms)
             is_first = self._queue.add(task, now_tick)
+        if task._timer is not self:  # only now is there something to take out again
+            task._timer, task._state = self, PENDING
+            task._arming += 1
+            self._scheduled += 1
+            self._size += 1
         wake = is_first and self._is_napping
         self._is_napping &= not wake
         return wake
