@@ -155,7 +155,9 @@ class World:
 
     def explain(self, name: str = "x") -> None:
         self.point("call")
-        text = self.hub.explain(self.waits[name])
+        wait = self.waits[name]
+        assert not wait.done() or None not in (wait.at, wait.decided_by), "an end has its time and its reason"
+        text = self.hub.explain(wait)
         assert text.split()[0].strip(",") in ("pending", "completed", "expired", "cancelled")
 
     def look(self) -> None:
