@@ -15,7 +15,6 @@ MUTANTS = [
     Mutant("one that does not fetch joins", f"{ROOM}/leadership.py", "            and fetched_ms >= since_ms\n", ""),
     Mutant("a busy follower never catches up", f"{ROOM}/leadership.py", "self.caught_up_ms = max(self.caught_up_ms, self._fetched_ms)", "pass"),
     Mutant("an old decision counts", f"{ROOM}/leadership.py", "if state.partition_epoch > self.partition_epoch:", "if True:"),
-    Mutant("an old leader epoch counts", f"{ROOM}/replica.py", "if state.leader_epoch < self.leader_epoch:", "if False:"),
     Mutant("logs that part are not truncated", f"{ROOM}/replica.py", "            self._truncate(result.diverging)\n", "            pass\n"),
     Mutant("logs that part are not noticed", f"{ROOM}/replica.py", "        return end\n\n    def readable_end", "        return None\n\n    def readable_end"),
     Mutant("any epoch may read", f"{ROOM}/replica.py", "if position.leader_epoch is not None and position.leader_epoch != self.leader_epoch:", "if False:"),
