@@ -22,10 +22,10 @@ MUTANTS = [
     Mutant("followers do not learn the high watermark", f"{ROOM}/replica.py", "            and position.high_watermark >= self.high_watermark\n", ""),
     Mutant("followers do not learn the start", f"{ROOM}/replica.py", "            and position.start_offset >= self.log.start_offset\n", ""),
     Mutant("idle followers lag", f"{ROOM}/replication.py", "follower.caught_up_ms = max(follower.caught_up_ms, follower.session.fetched_ms)", "pass"),
-    Mutant("a session goes on after a gap", f"{ROOM}/replication.py", "fetch.number != session.number + 1", "False"),
     Mutant("followers of a former lead hear nothing", f"{ROOM}/replica_manager.py", "self.replication.interrupt(partition, sessions)", "pass"),
+    Mutant("a leader that restarted answers without a session", f"{ROOM}/fetcher.py", "        if results is None:\n            self._is_full = True\n", ""),
     Mutant("a lost fetch is not followed by a full one", f"{ROOM}/fetcher.py", "    def _lost(self) -> None:\n        self._is_full = True\n", "    def _lost(self) -> None:\n"),
-    Mutant("partitions in error are fetched at once again", f"{ROOM}/fetcher.py", "self._engine.now_ms() + self._settings.replica_fetch_backoff_ms", "10**12"),
+    Mutant("partitions in error are never fetched again", f"{ROOM}/fetcher.py", "self._engine.now_ms() + self._settings.replica_fetch_backoff_ms", "10**12"),
     Mutant("what was sent to an earlier incarnation counts", f"{ROOM}/broker.py", "if not self.is_up or incarnation != self.incarnation:", "if not self.is_up:"),
     Mutant("a dead broker answers", f"{ROOM}/broker.py", "if request is None or not request.is_cancelled:", "if True:"),
     # The controller
