@@ -25,6 +25,7 @@ def test_followers_hold_the_leaders_records(scene: Scene) -> None:
 
 def test_a_follower_that_lags_too_long_is_out_of_sync_and_back_when_it_has_caught_up(scene: Scene) -> None:
     scene.topic()
+    scene.advance(3_000)  # with nothing to fetch it is not lagging
     scene.isolate(2)
     scene.produce(b"x", acks=1)
     scene.advance(900)
@@ -83,6 +84,51 @@ def test_a_follower_joins_only_with_all_that_is_committed_and_the_start_of_the_e
         lead.followers[1].fetched(offset, 0, now=100, leader_end=2)
         assert lead.can_join(1, high_watermark=1, since_ms=100) is can_join
     assert not lead.can_join(1, high_watermark=1, since_ms=101)
+
+
+def test_followers_of_a_leader_that_lost_its_lead_are_answered_at_once(scene: Scene) -> None:
+    scene.topic()
+    scene.advance(50)
+    assert scene.cluster.waiting == {"replica-fetch": 2}
+    scene.network.cut([1, 2], ["controller"])  # they do not know yet
+    before = len(scene.log.events)
+    scene.cluster.controller.elect(T0, 1)
+    scene.advance(1)
+    interrupted = [event for event in scene.log.events[before:] if event.kind == "interrupted"]
+    assert [event.source for event in interrupted] == ["t-0", "t-0"]
+
+
+def test_a_follower_that_knows_the_new_leader_before_it_does_itself_asks_again_later(scene: Scene) -> None:
+    scene.topic()
+    scene.network.cut([1], ["controller"])
+    scene.cluster.controller.elect(T0, 1)
+    scene.advance(20)
+    scene.network.heal()
+    scene.advance(400)
+    request = scene.produce(b"x")
+    scene.advance(20)
+    assert errors(request) == [Error.NONE]
+
+
+def test_a_broker_that_dies_says_nothing_more(scene: Scene) -> None:
+    scene.topic()
+    scene.advance(50)
+    assert scene.cluster.waiting == {"replica-fetch": 2}
+    sent = scene.network.sent
+    scene.cluster.kill(0)
+    assert scene.network.sent == sent
+
+
+def test_a_leader_that_has_forgotten_what_its_followers_told_is_told_again(scene: Scene) -> None:
+    scene.topic()
+    scene.produce(b"x").result()
+    scene.cluster.brokers[0].replicas.replication.reset()
+    for broker in (1, 2):
+        scene.replica(0).lead.followers[broker].session = None
+    scene.advance(150)
+    request = scene.produce(b"y")
+    scene.advance(20)
+    assert errors(request) == [Error.NONE]
 
 
 def test_when_the_leader_dies_another_one_in_sync_leads_in_a_new_epoch(scene: Scene) -> None:

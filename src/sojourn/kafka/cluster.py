@@ -24,7 +24,7 @@ class Cluster:
     """Brokers numbered from 0, which replicate to each other in real time, or in virtual time on a `ManualClock`.
 
     With the same seed on a `ManualClock` everything happens again exactly as before. Clients talk to a broker directly;
-    only what brokers tell each other and the controller goes through the network. From any thread.
+    only what brokers tell each other and the controller goes through the network. From any thread::
 
         clock = ManualClock()
         with Cluster(brokers=3, clock=clock) as cluster:

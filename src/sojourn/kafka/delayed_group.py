@@ -106,5 +106,6 @@ class DelayedHeartbeat(DelayedRequest[None]):
             self.report("heartbeat", self._member.id)
 
     def respond(self) -> None:
-        if self.outcome == "expired":
+        is_current = self._member.session is self  # another thread may have heard of the member since
+        if self.outcome == "expired" and is_current:
             self._coordinator.drop(self._group, [self._member.id])

@@ -26,7 +26,7 @@ class ReplicaFetch(NamedTuple):
     fetcher: int
     """Which of its fetchers."""
     number: int
-    """Of the fetch: one more than that of the last."""
+    """Comes back with the answer."""
     is_full: bool
     """It names all its partitions, and whatever was known before is forgotten."""
     positions: Mapping[TopicPartition, Position]
@@ -46,7 +46,6 @@ class FetchSession:
         self.follower = follower
         self.key = ("session", follower, fetcher)
         """What its fetches watch in the purgatory: one key, however many partitions."""
-        self.number = 0
         self.fetched_ms = NEVER
         self.positions: dict[TopicPartition, Position] = {}
         self.changed: dict[TopicPartition, None] = {}
@@ -54,7 +53,7 @@ class FetchSession:
 
     def take(self, fetch: ReplicaFetch, now: int) -> None:
         """A fetch has come. What it names is to be looked at."""
-        self.number, self.fetched_ms = fetch.number, now
+        self.fetched_ms = now
         for partition in fetch.forgotten:
             self.positions.pop(partition, None)
             self.changed.pop(partition, None)

@@ -1,6 +1,6 @@
 """The operation log: what every delayed request was, what touched it and how it ended, as events for the pipeline.
 
-An operation has a key of its own, such as `produce-17`, and these events:
+An operation has a key of its own, such as `produce-17`, and these events::
 
     its opening   kind of the request ("produce", "fetch" ...); `value` is how long it may wait, in ms
     its signals   "settled": a part of it (`source`: a partition, a member) is done; `value` is that part's share of the

@@ -26,9 +26,7 @@ class Replica:
         self.lead: Leadership | None = None
 
     def become(self, state: PartitionState, now: int) -> None:
-        """Take the part that the controller has decided on; a state that is older than what is known is ignored."""
-        if state.leader_epoch < self.leader_epoch:
-            return
+        """Take the part that the controller has decided on. Its decisions come in order."""
         is_new_epoch = state.leader_epoch > self.leader_epoch
         self.leader_epoch, self.leader = state.leader_epoch, state.leader
         if state.leader != self.broker:

@@ -37,10 +37,13 @@ class Replication:
     # For followers
 
     def fetch(self, fetch: ReplicaFetch) -> DelayedReplicaFetch | None:
-        """A follower's fetch; None if it builds on one that is not known here, so that all must be named again."""
+        """A follower's fetch; None if it builds on one that is not known here, so that all must be named again.
+
+        Fetches come in order, and one that got lost is followed by a full one: so there is never a gap between two.
+        """
         name = (fetch.follower, fetch.fetcher)
         session = FetchSession(*name) if fetch.is_full else self._sessions.get(name)
-        if session is None or (not fetch.is_full and fetch.number != session.number + 1):
+        if session is None:
             return None
         self._sessions[name] = session
         session.take(fetch, self._engine.now_ms())
