@@ -167,7 +167,10 @@ def test_a_rule_that_awaits_nothing_shows_how_long_its_operations_lived() -> Non
     events = [Event(str(i), "join", 0) for i in range(5)] + [Event(str(i), "beat", i * 3_000) for i in range(5)]
     tallies = tally(outcome_table(outcomes(rule, events)))
     report = page(Report(tallies, [rule]))
-    assert told(tips(section(report, "How long they were pending"))) == counted(tallies["beat"])
+    pending = tips(section(report, "How long they were pending"))
+    assert [text.rpartition(": ")[2] for text in pending] == ["2 expired", "1 expired", "1 expired", "1 expired"]
+    assert [number.all("span")[0].text for number in report.all("div", "number")] == ["operations opened", "expired: 5"]
+    assert len(table(section(report, "Expired"))) == 5
     assert "What if the deadline were another" not in report.text
 
 

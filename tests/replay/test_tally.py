@@ -68,13 +68,17 @@ def same(left: Tallies, right: Tallies) -> bool:
     return plain(left) == plain(right)
 
 
-@given(outcome_rows(), st.lists(st.integers(0, 30), max_size=3))
-def test_the_tally_of_a_table_is_the_tallies_of_its_parts_merged(rows: list[Outcome], cuts: list[int]) -> None:
+@given(outcome_rows(), st.lists(st.integers(0, 30), max_size=3), st.sampled_from([2, 4_096]))
+def test_the_tally_of_a_table_is_the_tallies_of_its_parts_merged(
+    rows: list[Outcome], cuts: list[int], most: int
+) -> None:
     table = outcome_table(rows)
     table = table.append_column(GROUP, pa.array([row.key[-1] for row in rows], pa.string()))
     ends = sorted([0, *(min(cut, len(rows)) for cut in cuts), len(rows)])
     parts = [table.slice(start, end - start) for start, end in pairwise(ends)]
-    assert same(merged(tally(part, DEADLINES) for part in reversed(parts)), tally(table, DEADLINES))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bins, "MOST", most)
+        assert same(merged(tally(part, DEADLINES) for part in reversed(parts)), tally(table, DEADLINES))
 
 
 @given(outcome_rows())

@@ -36,6 +36,7 @@ LOG = """<?xml version="1.0" encoding="UTF-8"?>
     <string key="concept:name" value="case 2"/>
   </trace>
   <event><string key="concept:name" value="of no case"/></event>
+  <string key="last" value="the log's"/>
 </log>
 """
 

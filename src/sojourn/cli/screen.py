@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ..pipeline.report.words import WORDS, share_text
+from ..pipeline.report.words import Words, share_text, words_of
 from ..pipeline.tally import STATUSES, Tally
 from ..rules import Rule
 
@@ -56,10 +56,10 @@ class Screen:
         """What became of the operations of a rule, and what would have under other deadlines."""
         self._out.print()
         self._out.print(str(rule), style="bold", markup=False)
-        self._out.print(_table(tally))
+        self._out.print(_table(tally, words_of(rule)))
 
 
-def _table(tally: Tally) -> Table:
+def _table(tally: Tally, words: Words) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(min_width=14)
     table.add_column(justify="right")
@@ -67,7 +67,7 @@ def _table(tally: Tally) -> Table:
     table.add_row("  opened", f"{tally.counts.opened:,}")
     for status, number in zip(STATUSES, tally.counts, strict=True):
         if number or status == STATUSES[0]:
-            table.add_row(f"  {WORDS[status]}", f"{number:,}", share_text(number, tally.counts.opened))
+            table.add_row(f"  {words[status]}", f"{number:,}", share_text(number, tally.counts.opened))
     for deadline, counts in sorted(tally.what_if.items(), key=lambda entry: (entry[0].is_shift, entry[0].ms)):
         share = share_text(counts.completed, counts.opened)
         table.add_row(f"  if {deadline}", f"{counts.completed:,}", share, style="cyan")

@@ -11,7 +11,7 @@ from ..bins import Bins, Ints
 from ..tally import Tally
 from .scale import duration_step, multiples
 
-COLUMNS = 56
+COLUMNS = 64
 EARLIEST, LATEST = 0.005, 0.99
 """Which part of the operations the axis is to have room for; the few beyond would make it all margin."""
 

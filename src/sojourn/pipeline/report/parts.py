@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..tally import STATUSES, Counts
 from .plot import Plot
-from .words import WORDS, count_text, share_text
+from .words import Words, count_text, share_text
 
 
 class Column(NamedTuple):
@@ -27,10 +27,10 @@ def paragraph(text: str, kind: str = "") -> str:
     return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
 
 
-def figure(plot: Plot, counts: Counts | None, note: str = "") -> str:
-    """A plot with the meaning of its colours, if it has several, and a remark."""
+def figure(plot: Plot, legend: str = "", note: str = "") -> str:
+    """A plot, with the meaning of its colours above and a remark below."""
     caption = f"<figcaption>{escape(note)}</figcaption>" if note else ""
-    return f"<figure>{key(counts) if counts else ''}{plot.html()}{caption}</figure>"
+    return f"<figure>{legend}{plot.html()}{caption}</figure>"
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], kind: str = "", marked: int = -1) -> str:
@@ -48,32 +48,32 @@ def _row(columns: Sequence[Column], cells: Sequence[str], kind: str) -> str:
     return f'<tr class="{kind}">{" ".join(shown)}</tr>'
 
 
-def numbers(counts: Counts) -> str:
+def numbers(counts: Counts, words: Words) -> str:
     """The counts as large numbers, and as one bar."""
     cells = [_number(count_text(counts.opened), "operations opened", "")]
     for status, count in shown(counts):
-        text = f'<i class="{status}"></i>{WORDS[status]}: {count_text(count)}'
+        text = f'<i class="{status}"></i>{words[status]}: {count_text(count)}'
         cells.append(_number(share_text(count, counts.opened), text, status))
-    return f'<div class="numbers">{"".join(cells)}</div>{split(counts)}'
+    return f'<div class="numbers">{"".join(cells)}</div>{split(counts, words)}'
 
 
 def _number(value: str, text: str, status: str) -> str:
     return f'<div class="number" data-status="{status}"><b>{value}</b><span>{text}</span></div>'
 
 
-def split(counts: Counts) -> str:
+def split(counts: Counts, words: Words) -> str:
     """One bar, parted like the counts."""
     parts = (
-        f'<span class="{status}" style="flex:{count}" title="{count_text(count)} {WORDS[status]} '
+        f'<span class="{status}" style="flex:{count}" title="{count_text(count)} {words[status]} '
         f'({share_text(count, counts.opened)})"></span>'
         for status, count in shown(counts)
     )
     return f'<div class="split">{"".join(parts)}</div>'
 
 
-def key(counts: Counts) -> str:
+def key(counts: Counts, words: Words) -> str:
     """What the colours mean."""
-    entries = (f'<span><i class="{status}"></i>{WORDS[status]}</span>' for status, _ in shown(counts))
+    entries = (f'<span><i class="{status}"></i>{words[status]}</span>' for status, _ in shown(counts))
     return f'<div class="key">{"".join(entries)}</div>'
 
 

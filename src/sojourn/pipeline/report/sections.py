@@ -7,12 +7,13 @@ from html import escape
 
 from ...rules import Never, Outcome, Rule, duration_text
 from ..deadlines import Deadline
+from ..schema import NEVER_MET
 from ..tally import Counts, Tally
 from . import charts
 from .axis import Axis
 from .parts import Column, figure, key, numbers, paragraph, section, split, table
 from .scale import date_text
-from .words import count_text, share_text, short
+from .words import Words, count_text, share_text, short, words_of
 
 GROUPS = 24
 """How many groups are drawn, the largest; the rest stand together."""
@@ -23,28 +24,29 @@ MISSING = 8
 
 def sections(rule: Rule, tally: Tally, by: str | None) -> Iterator[str]:
     """All that there is to say of a rule, as HTML, the most important first."""
-    yield section(None, numbers(tally.counts))
-    yield over_time(tally)
+    words = words_of(rule)
+    yield section(None, numbers(tally.counts, words))
+    yield over_time(tally, words)
     if isinstance(rule.until, Never):
-        yield section("How long they were pending", figure(charts.lifetimes(tally), tally.counts))
+        yield section("How long they were pending", figure(charts.lifetimes(tally, words), key(tally.counts, words)))
     elif len(tally.slack.places):
         axis = Axis.around(tally)
-        yield waiting(tally, axis)
+        yield waiting(tally, axis, words)
         yield what_if(rule, tally, axis)
     if tally.groups:
-        yield groups(tally, by or "group")
-    yield from examples(tally)
+        yield groups(tally, by or "group", words)
+    yield from examples(tally, words)
     if len(tally.missing) > 1:
         yield missing(tally)
     yield section("The rule", paragraph(f"{rule}."), f"<pre>{escape(rule.to_toml().strip())}</pre>")
 
 
-def over_time(tally: Tally) -> str:
-    plot, unit = charts.over_time(tally)
-    return section("Outcomes over time", figure(plot, tally.counts, f"By {unit} of opening, in UTC."))
+def over_time(tally: Tally, words: Words) -> str:
+    plot, unit = charts.over_time(tally, words)
+    return section("Outcomes over time", figure(plot, key(tally.counts, words), f"By {unit} of opening, in UTC."))
 
 
-def waiting(tally: Tally, axis: Axis) -> str:
+def waiting(tally: Tally, axis: Axis, words: Words) -> str:
     met = tally.counts.completed + tally.counts.met_late
     half = axis.met_text(axis.by_when(tally.slack, 0.5))
     earlier, later = axis.outside(tally.slack)
@@ -54,7 +56,7 @@ def waiting(tally: Tally, axis: Axis) -> str:
     return section(
         "How long it took",
         paragraph(f"{count_text(met)} were met, in time or late; half of them {half}."),
-        figure(charts.met_when(tally, axis), Counts(*tally.counts[:2]), note),
+        figure(charts.met_when(tally, axis, words), key(Counts(*tally.counts[:2]), words), note),
     )
 
 
@@ -65,7 +67,7 @@ def what_if(rule: Rule, tally: Tally, axis: Axis) -> str:
     return section(
         "What if the deadline were another",
         paragraph(needed(tally, axis)),
-        figure(charts.share_met(tally, axis), None, note),
+        figure(charts.share_met(tally, axis), note=note),
         what_if_table(tally, axis),
     )
 
@@ -102,29 +104,34 @@ def deadline_text(deadline: Deadline) -> str:
     return f"{duration_text(abs(deadline.ms))} {'earlier' if deadline.ms < 0 else 'later'}"
 
 
-def groups(tally: Tally, by: str) -> str:
+def groups(tally: Tally, by: str, words: Words) -> str:
     """The largest groups, the one with the largest share completed first."""
     by_size = sorted(tally.groups, key=lambda name: (-tally.groups[name].opened, name))
     order = sorted(by_size[:GROUPS], key=lambda name: (-tally.groups[name].completed / tally.groups[name].opened, name))
-    rows = [group_row(name or "(none)", tally.groups[name]) for name in order]
+    rows = [group_row(name or "(none)", tally.groups[name], words) for name in order]
     if rest := by_size[GROUPS:]:
         together = Counts(*map(sum, zip(*(tally.groups[name] for name in rest), strict=True)))
-        rows.append(group_row(f"{count_text(len(rest))} others", together))
+        rows.append(group_row(f"{count_text(len(rest))} others", together, words))
     columns = [Column(by, "id"), Column("", "bar"), Column("completed", "n"), Column("opened", "n")]
-    return section(f"By {by}", key(tally.counts), table(columns, rows, "cards groups"))
+    return section(f"By {by}", key(tally.counts, words), table(columns, rows, "cards groups"))
 
 
-def group_row(name: str, counts: Counts) -> list[str]:
-    return [escape(short(name)), split(counts), share_text(counts.completed, counts.opened), count_text(counts.opened)]
+def group_row(name: str, counts: Counts, words: Words) -> list[str]:
+    return [
+        escape(short(name)),
+        split(counts, words),
+        share_text(counts.completed, counts.opened),
+        count_text(counts.opened),
+    ]
 
 
-def examples(tally: Tally) -> Iterator[str]:
+def examples(tally: Tally, words: Words) -> Iterator[str]:
     if tally.slowest:
         lead = "Those met last, seen from their deadline."
         yield section("The slowest", paragraph(lead, "soft"), example_table(tally.slowest))
     if tally.unmet:
         lead = f"{count_text(len(tally.unmet))} of {count_text(tally.counts.never_met)}, those opened last."
-        yield section("Never met", paragraph(lead, "soft"), example_table(tally.unmet))
+        yield section(words[NEVER_MET].capitalize(), paragraph(lead, "soft"), example_table(tally.unmet))
 
 
 def example_table(outcomes: Sequence[Outcome]) -> str:

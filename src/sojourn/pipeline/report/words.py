@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from ...rules import Never, Rule
 from ..tally import STATUSES, Counts
 
 LONGEST = 120
 """How much of a key, a group or an explanation is shown."""
 
-WORDS = dict(zip(STATUSES, ("completed", "met late", "never met", "cancelled"), strict=True))
+Words = Mapping[str, str]
 """What a reader calls each status."""
+
+_AWAITING: Words = dict(zip(STATUSES, ("completed", "met late", "never met", "cancelled"), strict=True))
+_AWAITING_NOTHING: Words = dict(zip(STATUSES, ("completed", "met late", "expired", "cancelled"), strict=True))
+
+
+def words_of(rule: Rule) -> Words:
+    """Where nothing is awaited, nothing was never met: it expired."""
+    return _AWAITING_NOTHING if isinstance(rule.until, Never) else _AWAITING
 
 
 def short(text: str) -> str:
@@ -32,7 +43,7 @@ def share_text(part: int, whole: int) -> str:
     return f"{percent:.1f}%" if percent % 100 else f"{percent:.0f}%"
 
 
-def counts_text(counts: Counts) -> str:
+def counts_text(counts: Counts, words: Words) -> str:
     """What became of how many: "12 completed, 3 met late"."""
-    told = [f"{number:,} {WORDS[status]}" for status, number in zip(STATUSES, counts, strict=True) if number]
+    told = [f"{number:,} {words[status]}" for status, number in zip(STATUSES, counts, strict=True) if number]
     return ", ".join(told) or "none"
