@@ -1,0 +1,35 @@
+"""The law, vectorised: sorted columns of events in, columns of verdicts out. Proven equal to `sojourn.rules.law`.
+
+    operations = openings(rule, events)              # those that events open; or given(events, ...), from elsewhere
+    verdicts = judge(rule, events, operations)       # how each ends, given the events there are
+
+`Events` are rows sorted by group (all that one operation may look at: the events of its key), then time; their order
+within an instant does not matter. `Operations` and `Verdicts` are columns too, in the same order as each other.
+Everything here is NumPy over whole columns; Python runs once for each leaf of a rule, and for each different text in
+the column `missing`: never for each row. No clock, no I/O, nothing but NumPy and `sojourn.rules`.
+
+With events that come in pieces, no event stamped <= w being still to come:
+
+    is_open = verdicts.at > w                        # the others are final; a `met_at` > w is not known yet
+    rows = still_needed(rule, events, operations, is_open)
+
+Keep those rows of `events` and those of `operations`: together with the next piece, sorted, they give the same verdicts
+as all events would. (`Operations.first` is a place among rows: `given` finds it anew.) Whether a key under
+`per = "first"` was opened before is for the caller to remember.
+"""
+
+from .columns import NEVER as NEVER
+from .columns import UNREADABLE as UNREADABLE
+from .columns import Events as Events
+from .columns import Numbers as Numbers
+from .evidence import Operations as Operations
+from .judge import CANCELLED as CANCELLED
+from .judge import COMPLETED as COMPLETED
+from .judge import EXPIRED as EXPIRED
+from .judge import NOTHING as NOTHING
+from .judge import Verdicts as Verdicts
+from .judge import Words as Words
+from .judge import judge as judge
+from .keep import still_needed as still_needed
+from .openings import given as given
+from .openings import openings as openings

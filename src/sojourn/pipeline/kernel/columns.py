@@ -1,0 +1,122 @@
+"""What the kernel reads: the events as columns, sorted by group, then time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...rules import Leaf, Reached, Rule, Seen, Total
+from ...rules.within import Within
+from .search import Flags, Ints
+
+NEVER = np.iinfo(np.int64).max
+"""A time that does not come."""
+
+UNREADABLE = np.iinfo(np.int64).min
+"""A deadline that stands nowhere."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers, int64 or float64; where `is_number` is false, what stands there is void."""
+
+    values: NDArray[Any]
+    is_number: Flags
+
+
+@dataclass(frozen=True)
+class Events:
+    """Rows sorted by group, then `at`: a group is the events that one operation may look at, those of a key.
+
+    `starts`     the first row of each group, then the number of rows: group g is rows starts[g]:starts[g + 1].
+    `at`         epoch milliseconds.
+    `kind`       a code: the place of the kind in `kinds`; one that is not a place there is of no concern.
+    `source`     a code, the same for the same source; None where no rule asks for sources.
+    `numbers`    by name, for `total` and `reached`: "value", and the further columns that a rule adds up.
+    `deadlines`  by the rule's `within`, where that is a column: of opening rows, else UNREADABLE.
+    """
+
+    starts: Ints
+    at: Ints
+    kind: NDArray[Any]
+    kinds: tuple[str, ...]
+    source: Ints | None = None
+    numbers: Mapping[str, Numbers] = field(default_factory=dict)
+    deadlines: Mapping[Within, Ints] = field(default_factory=dict)
+
+    @cached_property
+    def group(self) -> Ints:
+        """The group of each row."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    @cached_property
+    def instant(self) -> Ints:
+        """For each row, the first one of its group and time."""
+        is_new = np.ones(len(self.at), bool)
+        is_new[1:] = self.at[1:] != self.at[:-1]
+        is_new[self.starts[:-1][np.diff(self.starts) > 0]] = True
+        return np.maximum.accumulate(np.where(is_new, np.arange(len(self.at)), 0))
+
+
+@dataclass(frozen=True)
+class Lane:
+    """Some of the rows, those of one kind that a rule can use: their times, and how many come before each row."""
+
+    rows: Ints
+    at: Ints
+    before: Ints
+
+    @staticmethod
+    def of(events: Events, chosen: Flags) -> Lane:
+        rows = np.flatnonzero(chosen)
+        before = np.zeros(len(chosen) + 1, np.int64)
+        np.cumsum(chosen, out=before[1:])
+        return Lane(rows, events.at[rows], before)
+
+    def only(self, events: Events, chosen: Flags) -> Lane:
+        """Those of its rows that are chosen."""
+        flags = np.zeros(len(events.at), bool)
+        flags[self.rows[chosen]] = True
+        return Lane.of(events, flags)
+
+
+class Lanes:
+    """The lane of each kind, for one rule. An event that the rule cannot use is in none: it has no part in anything."""
+
+    def __init__(self, rule: Rule, events: Events) -> None:
+        self._rule = rule
+        self._events = events
+        self._known: dict[str, Lane] = {}
+
+    def __getitem__(self, kind: str) -> Lane:
+        if kind not in self._known:
+            self._known[kind] = Lane.of(self._events, self._usable(kind))
+        return self._known[kind]
+
+    def _usable(self, kind: str) -> Flags:
+        events, rule = self._events, self._rule
+        code = events.kinds.index(kind) if kind in events.kinds else -1
+        chosen: Flags = events.kind == code
+        if kind == rule.opens and not isinstance(rule.within, int):
+            chosen &= events.deadlines[rule.within] != UNREADABLE
+        for leaf in rule.leaves:
+            if leaf.kind == kind and not isinstance(leaf, Seen):
+                chosen &= is_readable(leaf, events.numbers[number_of(leaf)])
+        return chosen
+
+
+def number_of(leaf: Total | Reached) -> str:
+    """The name of the column that a leaf reads."""
+    return leaf.of if isinstance(leaf, Total) else "value"
+
+
+def is_readable(leaf: Leaf, numbers: Numbers) -> Flags:
+    """Where there is a number that the leaf can use, as `rules.event_error` has it."""
+    if isinstance(leaf, Total):
+        return numbers.is_number & (numbers.values >= 0) & (numbers.values < np.inf)
+    return numbers.is_number

@@ -1,0 +1,182 @@
+"""How far each leaf of a condition has come, for many operations at once: the counterpart of `law.evidence`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, inf, nextafter
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...rules import Leaf, Reached, Seen, Total
+from ...rules.event import Number
+from .amounts import RunningSum
+from .columns import NEVER, Events, Lane, Lanes, number_of
+from .search import Flags, Ints, Minima, count_until
+
+
+class Operations(NamedTuple):
+    """Operations as columns.
+
+    `group`      the group whose events it looks at.
+    `opened_at`, `deadline`   epoch milliseconds; the deadline it was opened with.
+    `ordinal`    its number among those that its key opened at the same instant, from 1 on.
+    `first`      the first row of its group that is stamped >= opened_at, or the end of the group.
+    """
+
+    group: Ints
+    opened_at: Ints
+    deadline: Ints
+    ordinal: Ints
+    first: Ints
+
+
+class Evidence(Protocol):
+    """What is known of a leaf, for each operation."""
+
+    holds_from: Ints
+    """When the leaf comes to hold; NEVER if it does not."""
+
+    def have(self, chosen: Ints, until: Ints) -> tuple[Ints, list[int] | None]:
+        """How far it had come by then, for these operations: as `Progress.have`, or as places in a list of them."""
+
+
+def evidence(leaf: Leaf, lanes: Lanes, events: Events, operations: Operations) -> Evidence:
+    lane = lanes[leaf.kind]
+    match leaf:
+        case Total():
+            return Amounts(leaf, lane, events, operations)
+        case Reached():
+            values = events.numbers[number_of(leaf)].values[lane.rows]
+            reached = lane.only(events, _at_least(leaf.at_least, values))
+            firsts = reached if leaf.by == 1 else reached.only(events, _previous(reached, events) < 0)
+            starts = events.starts[operations.group]
+            return Count(leaf.by, firsts, starts, _ends(events, operations), operations.opened_at)
+        case Seen(distinct="source", times=times) if times > 1:
+            return _sources(times, lane, events, operations)
+        case Seen():
+            return Count(leaf.times, lane, operations.first, _ends(events, operations), operations.opened_at)
+
+
+class Count:
+    """So many rows of a lane, from the row `start` of each operation on."""
+
+    def __init__(self, needed: int, lane: Lane, start: Ints, end: Ints, opened_at: Ints) -> None:
+        self._needed = needed
+        self._at = lane.at
+        self._low = lane.before[start]
+        self._high = lane.before[end]
+        last = self._low + (needed - 1)
+        has_enough = last < self._high
+        self.holds_from = np.full(len(last), NEVER)
+        self.holds_from[has_enough] = np.maximum(lane.at[last[has_enough]], opened_at[has_enough])
+
+    def have(self, chosen: Ints, until: Ints) -> tuple[Ints, None]:
+        low = self._low[chosen]
+        return count_until(self._at, low, np.minimum(self._high[chosen], low + self._needed), until), None
+
+
+class Sources:
+    """So many different sources, where a key may have several operations: each has first sources of its own.
+
+    A row is the first of its source for an operation if the one before it, of the same source, comes before the
+    operation's first row.
+    """
+
+    def __init__(self, needed: int, lane: Lane, previous: Ints, events: Events, operations: Operations) -> None:
+        self._needed = needed
+        self._at = lane.at
+        self._low = lane.before[operations.first]
+        self._high = lane.before[_ends(events, operations)]
+        self._previous = Minima(previous)
+        for place, is_there in self._walk(self._low, self._high):
+            self.holds_from = _times(self._at, place, is_there)
+
+    def have(self, chosen: Ints, until: Ints) -> tuple[Ints, None]:
+        have = np.zeros(len(chosen), np.int64)
+        for place, is_there in self._walk(self._low[chosen], self._high[chosen]):
+            have += _times(self._at, place, is_there) <= until
+        return have, None
+
+    def _walk(self, low: Ints, high: Ints) -> Iterator[tuple[Ints, Flags]]:
+        """The place of the first source, of the second ..., and whether there is one."""
+        place = low
+        for nth in range(self._needed):
+            if nth:
+                place = self._previous.first_below(place + 1, low)
+            yield place, place < high
+
+
+class Amounts:
+    """A sum, from the opening of each operation on."""
+
+    def __init__(self, leaf: Total, lane: Lane, events: Events, operations: Operations) -> None:
+        self._sum = RunningSum(events.numbers[leaf.of].values[lane.rows], leaf.at_least)
+        self._at = lane.at
+        self._low = lane.before[operations.first]
+        self._high = lane.before[_ends(events, operations)]
+        place = self._sum.first_enough(self._low, self._high)
+        self.holds_from = _times(lane.at, place, place < self._high)
+
+    def have(self, chosen: Ints, until: Ints) -> tuple[Ints, list[int]]:
+        low = self._low[chosen]
+        return self._sum.between(low, low + count_until(self._at, low, self._high[chosen], until))
+
+
+def _sources(needed: int, lane: Lane, events: Events, operations: Operations) -> Evidence:
+    previous = _previous(lane, events)
+    if not _is_one_each(operations.group):
+        return Sources(needed, lane, previous, events, operations)
+    first = np.full(len(events.starts) - 1, len(events.at))
+    first[operations.group] = operations.first
+    own = first[events.group[lane.rows]]
+    firsts = lane.only(events, (lane.rows >= own) & (previous < lane.before[own]))
+    return Count(needed, firsts, operations.first, _ends(events, operations), operations.opened_at)
+
+
+def _previous(lane: Lane, events: Events) -> Ints:
+    """For each row of the lane, the place there of the one before it with the same group and source; -1 if none."""
+    if events.source is None:
+        raise ValueError("a rule asks for sources; the events have none")
+    group, source = events.group[lane.rows], events.source[lane.rows]
+    order = np.lexsort((source, group))
+    is_same = (group[order[1:]] == group[order[:-1]]) & (source[order[1:]] == source[order[:-1]])
+    previous = np.full(len(order), -1)
+    previous[order[1:][is_same]] = order[:-1][is_same]
+    return previous
+
+
+def _at_least(level: Number, values: NDArray[Any]) -> Flags:
+    """Where a value is >= level: exactly, where NumPy would round one to the type of the other."""
+    if values.dtype.kind == "f":
+        bound: Number = _float_from(level)
+    else:
+        bound = ceil(level)
+        if not -(2**63) <= bound < 2**63:
+            return np.full(len(values), bound < 0)
+    is_reached: Flags = values >= bound
+    return is_reached
+
+
+def _float_from(level: Number) -> float:
+    """The least float that is >= level."""
+    try:
+        nearest = float(level)
+    except OverflowError:
+        nearest = inf if level > 0 else -inf
+    return nearest if nearest >= level else nextafter(nearest, inf)
+
+
+def _is_one_each(group: Ints) -> bool:
+    return bool((np.diff(group) > 0).all())
+
+
+def _ends(events: Events, operations: Operations) -> Ints:
+    return events.starts[operations.group + 1]
+
+
+def _times(at: Ints, place: Ints, is_there: Flags) -> Ints:
+    times = np.full(len(place), NEVER)
+    times[is_there] = at[place[is_there]]
+    return times

@@ -1,0 +1,147 @@
+"""What becomes of operations, given the events of their groups: `law.decide`, for columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...rules import Condition, Group, Leaf, Never, Rule
+from ...rules.account import Progress, missing_text
+from .alive import Chains
+from .columns import NEVER, Events, Lanes
+from .evidence import Evidence, Operations, evidence
+from .search import Ints, distinct
+
+COMPLETED, EXPIRED, CANCELLED = range(3)
+"""Codes of endings: places in `schema.ENDINGS`."""
+
+NOTHING = -1
+"""The code of a text that is not there."""
+
+Evidences = Mapping[Leaf, Evidence]
+
+
+class Words(NamedTuple):
+    """A column of texts as codes: places in `texts`, or NOTHING."""
+
+    codes: Ints
+    texts: list[str]
+
+
+class Verdicts(NamedTuple):
+    """How operations end, as columns, in the order of the operations.
+
+    `ending`      COMPLETED, EXPIRED or CANCELLED, at the time `at`.
+    `deadline`    the one in force at `at`.
+    `met_at`      NEVER if the condition is not met by the events there are.
+    `decided_by`, `missing`   as in an outcome table.
+
+    If no event stamped <= w is still to come, those with `at` <= w are final, but for a `met_at` > w.
+    """
+
+    ending: NDArray[np.int8]
+    at: Ints
+    deadline: Ints
+    met_at: Ints
+    decided_by: Words
+    missing: Words
+
+
+def judge(rule: Rule, events: Events, operations: Operations, lanes: Lanes | None = None) -> Verdicts:
+    """The verdict on every operation, given all events of its group."""
+    lanes = lanes or Lanes(rule, events)
+    known = {leaf: evidence(leaf, lanes, events, operations) for leaf in rule.leaves}
+    count = len(operations.group)
+    met_at = _holds_from(rule.until, known, count)
+    cancelled_at = _cancelled_at(rule, events, operations, lanes)
+    chains = Chains(lanes[rule.keeps_alive], events, operations) if rule.keeps_alive is not None else None
+    deadline = operations.deadline if chains is None else chains.deadline()
+    ending, at = _verdict(met_at, cancelled_at, deadline)
+    if chains is not None:
+        cancelled = np.flatnonzero(ending == CANCELLED)
+        deadline[cancelled] = chains.deadline_at(cancelled, at[cancelled])
+    return Verdicts(
+        ending, at, deadline, met_at, _decided_by(rule, ending, known, count), _missing(rule, ending, at, known)
+    )
+
+
+def _verdict(met_at: Ints, cancelled_at: Ints, deadline: Ints) -> tuple[NDArray[np.int8], Ints]:
+    """As `law.verdict`: at the same instant completed before cancelled before expired."""
+    is_completed = (met_at <= deadline) & (met_at <= cancelled_at)
+    is_cancelled = ~is_completed & (cancelled_at <= deadline)
+    ending = np.where(is_completed, COMPLETED, np.where(is_cancelled, CANCELLED, EXPIRED)).astype(np.int8)
+    return ending, np.where(is_completed, met_at, np.where(is_cancelled, cancelled_at, deadline))
+
+
+def _cancelled_at(rule: Rule, events: Events, operations: Operations, lanes: Lanes) -> Ints:
+    """The earliest cancellation since the opening."""
+    times = np.full(len(operations.group), NEVER)
+    if rule.cancels is not None:
+        lane = lanes[rule.cancels]
+        place = lane.before[operations.first]
+        is_there = place < lane.before[events.starts[operations.group + 1]]
+        times[is_there] = lane.at[place[is_there]]
+    return times
+
+
+def _holds_from(condition: Condition, known: Evidences, count: int) -> Ints:
+    """When a condition comes to hold, from when its leaves do: `law.holds_at`."""
+    if isinstance(condition, Never):
+        return np.full(count, NEVER)
+    if not isinstance(condition, Group):
+        return known[condition].holds_from
+    times = [_holds_from(part, known, count) for part in condition.parts]
+    if condition.needed == 1:
+        return np.asarray(np.minimum.reduce(times))
+    if condition.needed == len(times):
+        return np.asarray(np.maximum.reduce(times))
+    return np.sort(np.stack(times, axis=1), axis=1)[:, condition.needed - 1]
+
+
+def _decided_by(rule: Rule, ending: NDArray[np.int8], known: Evidences, count: int) -> Words:
+    texts = ["deadline", rule.cancels or "", *(leaf.kind for leaf in rule.leaves)]
+    codes = (ending == CANCELLED).astype(np.int64)
+    completed = ending == COMPLETED
+    codes[completed] = _decisive(rule.until, known, rule.places, count)[completed] + 2
+    return Words(codes, texts)
+
+
+def _decisive(condition: Condition, known: Evidences, places: Mapping[Leaf, int], count: int) -> Ints:
+    """The place of the leaf that made a condition hold: `law.decisive_kind`; void where it does not hold."""
+    if not isinstance(condition, Group):
+        return np.full(count, NOTHING if isinstance(condition, Never) else places[condition])
+    at = _holds_from(condition, known, count)
+    decisive = np.full(count, NOTHING)
+    for part in reversed(condition.parts):
+        is_then = _holds_from(part, known, count) == at
+        decisive = np.where(is_then, _decisive(part, known, places, count), decisive)
+    return decisive
+
+
+def _missing(rule: Rule, ending: NDArray[np.int8], at: Ints, known: Evidences) -> Words:
+    """What was still missing at the end of those that did not complete; a text is made once for each state."""
+    codes = np.full(len(ending), NOTHING)
+    if rule.keeps_alive is not None:
+        codes[ending == EXPIRED] = 0
+        return Words(codes, [rule.keeps_alive])
+    chosen = np.flatnonzero(ending != COMPLETED)
+    if isinstance(rule.until, Never) or not chosen.size:
+        return Words(codes, [])
+    if not rule.leaves:
+        codes[chosen] = 0
+        return Words(codes, [_missing_text(rule.until, (), {})])
+    found = {leaf: known[leaf].have(chosen, at[chosen]) for leaf in rule.leaves}
+    codes[chosen], states = distinct([have for have, _ in found.values()])
+    texts = [_missing_text(rule.until, state, found) for state in states]
+    return Words(codes, texts)
+
+
+def _missing_text(until: Condition, state: tuple[int, ...], found: Mapping[Leaf, tuple[Ints, list[int] | None]]) -> str:
+    have = {
+        leaf: Progress(value if amounts is None else amounts[value])
+        for value, (leaf, (_, amounts)) in zip(state, found.items(), strict=True)
+    }
+    return missing_text(until, have.__getitem__)

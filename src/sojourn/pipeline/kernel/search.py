@@ -1,0 +1,88 @@
+"""Searching in many ranges of one array at once. No loop here runs over rows: only over the bits of a length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Before = Callable[[Ints, Ints], Flags]
+"""Given places and the numbers of the searches that look at them: does what is sought come later?"""
+
+
+def bisect(low: Ints, high: Ints, is_before: Before) -> Ints:
+    """For each search, the first place from low[i] on for which `is_before` does not hold; high[i] if there is none.
+
+    In a range it must hold up to some place, and not from there on. O(searches * log(longest range)).
+    """
+    low, high = low.copy(), np.maximum(low, high)
+    active = np.flatnonzero(low < high)
+    while active.size:
+        middle = (low[active] + high[active]) >> 1
+        before = is_before(middle, active)
+        low[active[before]] = middle[before] + 1
+        high[active[~before]] = middle[~before]
+        active = active[low[active] < high[active]]
+    return low
+
+
+def count_until(times: Ints, low: Ints, high: Ints, until: Ints) -> Ints:
+    """How many of times[low[i]:high[i]], which ascend, are <= until[i]."""
+    return bisect(low, high, lambda middle, active: times[middle] <= until[active]) - low
+
+
+def distinct(columns: Sequence[Ints]) -> tuple[Ints, list[tuple[int, ...]]]:
+    """The different rows of these columns, and the place of each row in that list."""
+    order = np.lexsort(tuple(columns))
+    is_new = np.ones(len(order), bool)
+    is_new[1:] = np.logical_or.reduce([column[order[1:]] != column[order[:-1]] for column in columns])
+    places = np.empty(len(order), np.int64)
+    places[order] = np.cumsum(is_new) - 1
+    firsts = order[is_new]
+    return places, list(zip(*(column[firsts].tolist() for column in columns), strict=True))
+
+
+class Minima:
+    """Of an array: the first place from a given one on at which a value is below a given one. Space O(n).
+
+    A tree of minima of blocks that double in size, under a sentinel that is below everything.
+    """
+
+    def __init__(self, values: Ints) -> None:
+        self._end = len(values)
+        size = 1 << int(self._end).bit_length()
+        lowest = np.full(size, np.iinfo(np.int64).min)
+        lowest[: self._end] = values
+        self._levels = [lowest]
+        while len(lowest) > 1:
+            lowest = np.minimum(lowest[::2], lowest[1::2])
+            self._levels.append(lowest)
+
+    def first_below(self, start: Ints, bound: Ints) -> Ints:
+        """For each search, the first place >= start[i] whose value is < bound[i]; the length if there is none.
+
+        O(searches * log(distance)).
+        """
+        place = np.minimum(start, self._end)
+        height = np.zeros(len(place), np.int64)
+        active = np.flatnonzero(self._levels[0][place] >= bound)
+        place[active] += 1
+        top = len(self._levels) - 1
+        for level in range(top):  # climb: the place is the start of a block of this level, and the answer is not before
+            block = place[active] >> level
+            is_second = (block & 1).astype(bool)
+            is_here = self._levels[level][block] < bound[active]
+            height[active[is_second & is_here]] = level
+            place[active[is_second & ~is_here]] += 1 << level
+            active = active[~(is_second & is_here)]
+            if not active.size:
+                break
+        height[active] = top
+        for level in range(int(height.max(initial=0)) - 1, -1, -1):  # sink: the answer is in the block above
+            active = np.flatnonzero(height > level)
+            is_later = self._levels[level][place[active] >> level] >= bound[active]
+            place[active[is_later]] += 1 << level
+        return np.minimum(place, self._end)

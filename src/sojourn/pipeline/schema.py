@@ -1,0 +1,88 @@
+"""The names and types of every table of the pipelines: one place.
+
+Inside the engines a time is an int64 of epoch milliseconds. In the tables that people see it is a timestamp in UTC:
+`timestamp[ms, tz=UTC]` in Arrow, `TIMESTAMP` in Spark. `waited_ms` is an int64 in both.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pyarrow as pa
+
+from ..rules import OUTCOME_COLUMNS
+from ..rules.rule import EVENT_COLUMNS
+
+KEY, KIND, AT, SOURCE, VALUE = EVENT_COLUMNS
+"""What an event log has; its own columns are mapped to these."""
+
+OPERATION_ID, RULE, _, OPENED_AT, DEADLINE, OUTCOME, _, WAITED_MS, MET_AT, DECIDED_BY, MISSING = OUTCOME_COLUMNS
+"""What an outcome table has, beside KEY and AT."""
+
+KEYS, WITHIN = "keys", "within"
+"""What a table of operations has, beside OPERATION_ID, OPENED_AT and, under several rules, RULE."""
+
+REASON, ROW = "reason", "row"
+"""What a quarantine table has, beside RULE: why a row was set aside, and the row itself as JSON."""
+
+WITHIN_MS, OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET = (
+    "within_ms",
+    "opened",
+    "completed",
+    "expired",
+    "cancelled",
+    "met_late",
+    "never_met",
+)
+"""What a what-if table has, beside RULE and WITHIN: counts of operations, under each deadline."""
+
+ENDINGS = (COMPLETED, EXPIRED, CANCELLED)
+"""What stands in the column OUTCOME."""
+
+OUTCOME_TIMES = (OPENED_AT, DEADLINE, AT, MET_AT)
+"""The columns of an outcome table that are times."""
+
+Unit = Literal["auto", "s", "ms"]
+"""What a bare number means where a time is expected: epoch seconds or milliseconds.
+
+"auto" looks at each number: those closer to zero than 10**11 are seconds (1 January 1970 give or take 3,168 years),
+all others milliseconds (before November 1966 or after March 1973). Name the unit where that is not what they are.
+"""
+
+TIME = pa.timestamp("ms", tz="UTC")
+
+OUTCOMES = pa.schema(
+    [
+        pa.field(
+            name,
+            TIME if name in OUTCOME_TIMES else pa.int64() if name == WAITED_MS else pa.string(),
+            nullable=name in (MET_AT, MISSING),
+        )
+        for name in OUTCOME_COLUMNS
+    ]
+)
+"""An outcome table, as `local.outcomes` gives it."""
+
+QUARANTINE = pa.schema(
+    [
+        pa.field(RULE, pa.string()),
+        pa.field(REASON, pa.string(), nullable=False),
+        pa.field(ROW, pa.string(), nullable=False),
+    ]
+)
+"""A row for each row that was set aside; under several rules, for each rule that cannot use it.
+
+RULE is null where no rule can, as nothing can be read without a key, a kind and a time.
+"""
+
+WHAT_IF = pa.schema(
+    [
+        pa.field(RULE, pa.string(), nullable=False),
+        pa.field(WITHIN, pa.string(), nullable=False),
+        *(
+            pa.field(name, pa.int64(), nullable=False)
+            for name in (WITHIN_MS, OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET)
+        ),
+    ]
+)
+"""A row for each rule and deadline; `expired` = `met_late` + `never_met`."""
