@@ -1,21 +1,30 @@
-"""The law over an Arrow table, in this process."""
+"""The law over Arrow tables, in this process: the kernel without Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ..rules import Duration, Rule
-from .schema import Unit
+from ..rules import Duration, Rule, duration_ms, duration_text
+from . import schema as S  # noqa: N812  (as F for Spark's functions)
+from .arrow_log import ArrowLog
+from .kernel import NEVER, Events, judge, openings
+from .kernel.columns import Lanes
+from .kernel.search import Flags, Ints
+from .plan import Plan
+from .quarantine import set_aside
+from .tables import outcome_table
 
 
 class Result(NamedTuple):
     """What became of a log."""
 
     outcomes: pa.Table
-    """A row for each operation, as `schema.OUTCOMES`; ordered by rule, then key, then time of opening."""
+    """A row for each operation, as `schema.OUTCOMES`: rule by rule, key by key as they first appear, by opening."""
     quarantine: pa.Table
     """A row for each row that could not be used, as `schema.QUARANTINE`."""
 
@@ -29,7 +38,7 @@ def outcomes(
     at: str | None = None,
     source: str | None = None,
     value: str | None = None,
-    unit: Unit = "auto",
+    unit: S.Unit = "auto",
     operations: pa.Table | None = None,
 ) -> Result:
     """The outcome of every operation that a log opens, under each rule.
@@ -37,9 +46,77 @@ def outcomes(
     The columns of the log are named by `key`, `kind`, `at`, `source` and `value`; one that is not given is what the
     rule's `columns` say, or else the very word.
     """
-    raise NotImplementedError
+    plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
+    plan.check_columns(events.column_names)
+    log = ArrowLog(events, plan)
+    aside = set_aside(plan, log, events)
+    keys, columns = sorted_columns(plan, log, aside.is_usable)
+    return Result(pa.concat_tables(_decided(plan, keys, columns)), aside.table)
 
 
 def what_if(outcomes: pa.Table, withins: Sequence[Duration]) -> pa.Table:
-    """How many operations of an outcome table would have completed within each of these, as `schema.WHAT_IF`."""
-    raise NotImplementedError
+    """How the operations of an outcome table would have ended within each of these instead, as `schema.WHAT_IF`.
+
+    From `met_at`, so without a second run. A cancellation that came after the deadline of the table is not known there:
+    under a rule that cancels, ask for shorter deadlines than its own only. Under `keeps_alive` there is nothing to ask.
+    """
+    rules = outcomes[S.RULE].combine_chunks().dictionary_encode()
+    rule, opened_at = rules.indices.to_numpy(), _ms(outcomes[S.OPENED_AT])
+    is_cancelled = pc.equal(outcomes[S.OUTCOME], S.CANCELLED).to_numpy()
+    met_after = np.where(outcomes[S.MET_AT].is_null().to_numpy(), NEVER, _ms(outcomes[S.MET_AT]) - opened_at)
+    cancelled_after = _ms(outcomes[S.AT]) - opened_at
+
+    def counts(within_ms: int) -> dict[str, Ints]:
+        cancelled = is_cancelled & (cancelled_after <= within_ms)
+        completed = ~is_cancelled & (met_after <= within_ms)
+        expired = ~(cancelled | completed)
+        flags = {S.OPENED: expired | ~expired, S.COMPLETED: completed, S.EXPIRED: expired, S.CANCELLED: cancelled}
+        flags |= {S.MET_LATE: expired & (met_after < NEVER), S.NEVER_MET: expired & (met_after == NEVER)}
+        return {name: np.bincount(rule[flag], minlength=len(names)) for name, flag in flags.items()}
+
+    names = rules.dictionary.to_pylist()
+    asked = [(duration_ms(within), counts(duration_ms(within))) for within in withins]
+    rows = [
+        {S.RULE: name, S.WITHIN: duration_text(ms), S.WITHIN_MS: ms, **{of: int(n[place]) for of, n in found.items()}}
+        for place, name in enumerate(names)
+        for ms, found in asked
+    ]
+    return pa.Table.from_pylist(rows, S.WHAT_IF)
+
+
+def _ms(column: pa.ChunkedArray) -> Ints:
+    values: Ints = column.cast(S.TIME).cast(pa.int64()).fill_null(0).to_numpy()
+    return values
+
+
+def sorted_columns(plan: Plan, log: ArrowLog, is_usable: Flags) -> tuple[pa.Array, Events]:
+    """The keys, and the rows that can be used, sorted: a group a key."""
+    rows = np.flatnonzero(is_usable & (log.kind_code >= 0))
+    encoded = log.key.values.take(pa.array(rows)).dictionary_encode()
+    code, at = encoded.indices.to_numpy(), log.at.ms[rows]
+    order = _order(code, at)
+    rows = rows[order]
+    sources = None if log.source is None else log.source.values.dictionary_encode("encode").indices.to_numpy()[rows]
+    events = Events(
+        starts=np.searchsorted(code[order], np.arange(len(encoded.dictionary) + 1)),
+        at=at[order],
+        kind=log.kind_code[rows],
+        kinds=plan.kinds,
+        source=sources,
+        numbers={name: log.number(name).take(rows) for name in plan.numbers},
+        deadlines={within: log.deadline(within)[rows] for within in plan.withins},
+    )
+    return encoded.dictionary, events
+
+
+def _order(code: Ints, at: Ints) -> Ints:
+    """The rows by code, then time."""
+    return np.lexsort((at, code))
+
+
+def _decided(plan: Plan, keys: pa.Array, events: Events) -> Iterator[pa.Table]:
+    for rule in plan.rules:
+        lanes = Lanes(rule, events)
+        operations = openings(rule, events, lanes)
+        verdicts = judge(rule, events, operations, lanes)
+        yield outcome_table(rule, operations, verdicts, keys.take(pa.array(operations.group)))

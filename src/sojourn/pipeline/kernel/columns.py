@@ -28,6 +28,9 @@ class Numbers:
     values: NDArray[Any]
     is_number: Flags
 
+    def take(self, rows: Ints) -> Numbers:
+        return Numbers(self.values[rows], self.is_number[rows])
+
 
 @dataclass(frozen=True)
 class Events:

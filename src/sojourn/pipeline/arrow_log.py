@@ -1,0 +1,156 @@
+"""An Arrow table of events, read by a plan: flags for what cannot be used, columns for the kernel."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..errors import ConfigError
+from ..rules import Column, UntilColumn
+from .arrow_times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, is_text, times
+from .kernel import UNREADABLE, Numbers
+from .kernel.search import Flags, Ints
+from .plan import Plan
+from .reasons import Amount, Limit, Word
+from .schema import AT, KEY, KIND, SOURCE
+
+NUMERIC = r"^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$"
+"""A number, written as text."""
+
+_LONGEST = 2**31 - 1
+_WHOLE = 2**53
+
+
+class Texts(NamedTuple):
+    """A column of keys, kinds or sources as text; null where there is none, or none that can be used."""
+
+    values: pa.Array
+    is_missing: Flags
+    is_bad: Flags
+
+
+class ArrowLog:
+    """The facts of a log (`reasons.Facts`), and its columns as the kernel wants them, row by row as in the table."""
+
+    def __init__(self, table: pa.Table, plan: Plan) -> None:
+        self._table = table
+        self._plan = plan
+        self._numbers: dict[str, tuple[NDArray[Any], Flags, Flags]] = {}
+
+    @cached_property
+    def key(self) -> Texts:
+        return self._texts(KEY)
+
+    @cached_property
+    def kind(self) -> Texts:
+        return self._texts(KIND)
+
+    @cached_property
+    def source(self) -> Texts | None:
+        return self._texts(SOURCE) if SOURCE in self._plan.columns else None
+
+    @cached_property
+    def at(self) -> Times:
+        name = self._plan.columns[AT]
+        return times(name, self._column(name), self._plan.unit)
+
+    @cached_property
+    def kind_code(self) -> Ints:
+        """The place of each row's kind among those that the rules name; -1 if it is none of them."""
+        named = pa.array(self._plan.kinds, self.kind.values.type)
+        codes: Ints = pc.index_in(self.kind.values, named).fill_null(-1).to_numpy()
+        return codes
+
+    @property
+    def words(self) -> dict[str, Word]:
+        words = {"key": self.key, "kind": self.kind, "time": self.at, "source": self.source}
+        return {name: Word(word.is_missing, word.is_bad) for name, word in words.items() if word is not None}
+
+    def is_kind(self, kind: str) -> Flags:
+        return np.equal(self.kind_code, self._plan.kinds.index(kind))
+
+    def number(self, name: str) -> Numbers:
+        values, is_missing, is_bad = self._read_number(name)
+        return Numbers(values, ~(is_missing | is_bad))
+
+    def amount(self, number: str) -> Amount:
+        values, is_missing, is_bad = self._read_number(number)
+        is_fit = (values >= 0) & (values < np.inf)
+        return Amount(is_missing, is_bad, ~(is_missing | is_bad | is_fit))
+
+    def deadline(self, within: Column | UntilColumn) -> Ints:
+        """The deadline that each row names; UNREADABLE if it does not."""
+        if isinstance(within, UntilColumn):
+            until = self._until(within)
+            return np.where(until.is_missing | until.is_bad, UNREADABLE, np.maximum(self.at.ms, until.ms))
+        ms = durations(within.name, self._column(within.name))
+        return np.where(ms < 0, UNREADABLE, self.at.ms + np.maximum(ms, 0))
+
+    def limit(self, within: Column | UntilColumn) -> Limit:
+        if isinstance(within, UntilColumn):
+            until = self._until(within)
+            nowhere = np.zeros(len(until.ms), bool)
+            return Limit(until.is_missing, until.is_bad, nowhere, nowhere)
+        column = self._column(within.name)
+        ms = durations(within.name, column)
+        is_missing = column.is_null().to_numpy(zero_copy_only=False)
+        return Limit(is_missing, ms == UNKNOWN, ms == NEGATIVE, ms == TOO_FAR)
+
+    def _until(self, within: UntilColumn) -> Times:
+        return times(within.name, self._column(within.name), self._plan.unit, up=True)
+
+    def _column(self, name: str) -> pa.Array:
+        column = self._table.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_string_view(column.type) or (pa.types.is_string(column.type) and column.nbytes > _LONGEST):
+            column = column.cast(pa.large_string())
+        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+    def _texts(self, ours: str) -> Texts:
+        name = self._plan.columns[ours]
+        return texts(name, self._column(name))
+
+    def _read_number(self, name: str) -> tuple[NDArray[Any], Flags, Flags]:
+        if name not in self._numbers:
+            theirs = self._plan.column_of(name)
+            self._numbers[name] = numbers(theirs, self._column(theirs))
+        return self._numbers[name]
+
+
+def texts(name: str, column: pa.Array) -> Texts:
+    """A column as text; whole numbers count as such. `ConfigError` if it is made of something else."""
+    is_missing = column.is_null().to_numpy(zero_copy_only=False)
+    is_bad = np.zeros(len(column), bool)
+    kind = column.type
+    if is_text(kind):
+        return Texts(column, is_missing, is_bad)
+    if pa.types.is_floating(kind):
+        values = floats(column)
+        is_whole = np.isfinite(values) & (np.abs(values) < _WHOLE) & (values == np.floor(values))
+        whole = pa.array(np.where(is_whole, values, 0).astype(np.int64), mask=~is_whole)
+        return Texts(whole.cast(pa.string()), is_missing, ~is_whole & ~is_missing)
+    if pa.types.is_integer(kind) or pa.types.is_null(kind):
+        return Texts(column.cast(pa.string()), is_missing, is_bad)
+    raise ConfigError(f"column {name!r} is {kind}; a key, a kind and a source are texts or whole numbers")
+
+
+def numbers(name: str, column: pa.Array) -> tuple[NDArray[Any], Flags, Flags]:
+    """A column as int64 or float64, with where there is nothing, and where what there is is not a number."""
+    is_missing = column.is_null().to_numpy(zero_copy_only=False)
+    kind = column.type
+    if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
+        return column.cast(pa.int64()).fill_null(0).to_numpy(), is_missing, np.zeros(len(column), bool)
+    if is_text(kind):
+        is_number = pc.match_substring_regex(column, NUMERIC).fill_null(False)
+        column = pc.if_else(is_number, column, pa.scalar(None, kind))
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise ConfigError(f"column {name!r} is {kind}; a rule reads numbers from it")
+    values = floats(column)
+    is_nan = np.isnan(values)
+    return np.where(is_nan, 0, values), is_missing, is_nan & ~is_missing

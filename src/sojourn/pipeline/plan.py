@@ -1,0 +1,100 @@
+"""What a set of rules reads from an event log, and from which columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import ConfigError
+from ..rules import Column, Reached, Rule, Seen, UntilColumn, duration_text
+from .kernel.columns import number_of
+from .schema import AT, KEY, KIND, SOURCE, VALUE, Unit
+
+FARTHEST_MS = 2**62 // 1000
+"""No time and no duration lies beyond, either way, so that a deadline fits a timestamp in microseconds (146,000 years).
+"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The rules, the columns they need by the names of the log, and how to take bare numbers as times.
+
+    `columns`  by our names: key, kind and at, and of source and value those that a rule reads.
+    `kinds`    the kinds that a rule names: events of other kinds concern nobody.
+    `numbers`  the columns of numbers that a rule reads, by the name that it gives them: "value", or their own.
+    `withins`  the columns that deadlines stand in.
+    """
+
+    rules: tuple[Rule, ...]
+    columns: Mapping[str, str]
+    unit: Unit
+    kinds: tuple[str, ...]
+    numbers: tuple[str, ...]
+    withins: tuple[Column | UntilColumn, ...]
+
+    @staticmethod
+    def of(rules: Rule | Sequence[Rule], unit: Unit = "auto", **columns: str | None) -> Plan:
+        """The plan for these rules, and for columns that are named here, by the rules, or as we name them."""
+        chosen = (rules,) if isinstance(rules, Rule) else tuple(rules)
+        _check(chosen, unit)
+        leaves = [leaf for rule in chosen for leaf in rule.leaves]
+        numbers = tuple(dict.fromkeys(number_of(leaf) for leaf in leaves if not isinstance(leaf, Seen)))
+        counts_sources = any(_counts_sources(leaf) for leaf in leaves)
+        needed = [KEY, KIND, AT, *[SOURCE] * counts_sources, *[VALUE] * (VALUE in numbers)]
+        kinds = dict.fromkeys(kind for rule in chosen for kind in _kinds(rule))
+        withins = dict.fromkeys(rule.within for rule in chosen if not isinstance(rule.within, int))
+        names = {ours: columns.get(ours) or _named(chosen, ours) for ours in needed}
+        return Plan(chosen, names, unit, tuple(kinds), numbers, tuple(withins))
+
+    def column_of(self, number: str) -> str:
+        """The log's name of a column of numbers."""
+        return self.columns[VALUE] if number == VALUE else number
+
+    def check_columns(self, there: Iterable[str], *, opens: bool = True) -> None:
+        """Refuse a log that lacks a column; `opens` says whether its events open operations."""
+        names = list(there)
+        wanted = {theirs: ours for ours, theirs in self.columns.items()}
+        wanted |= {self.column_of(number): f"total(of={number!r})" for number in self.numbers if number != VALUE}
+        if opens:
+            wanted |= {within.name: "within" for within in self.withins}
+        for theirs, ours in wanted.items():
+            if theirs not in names:
+                raise ConfigError(
+                    f"the events have no column {theirs!r} for {ours}; there are {', '.join(map(repr, names))}"
+                )
+
+
+def _check(rules: tuple[Rule, ...], unit: str) -> None:
+    if not rules:
+        raise ConfigError("no rule is given; give at least one")
+    if unit not in ("auto", "s", "ms"):
+        raise ConfigError(f'unit={unit!r} is not known; allowed are "auto", "s" and "ms"')
+    names = [rule.name for rule in rules]
+    for rule in rules:
+        if names.count(rule.name) > 1:
+            raise ConfigError(f"{names.count(rule.name)} rules are called {rule.name!r}; each needs a name of its own")
+        if isinstance(rule.within, int) and rule.within > FARTHEST_MS:
+            raise ConfigError(
+                f"rule {rule.name!r}: within {duration_text(rule.within)} gives deadlines that no timestamp can hold; "
+                f"the longest is {duration_text(FARTHEST_MS)}"
+            )
+
+
+def _kinds(rule: Rule) -> list[str]:
+    return [rule.opens, *rule.places_by_kind, *filter(None, [rule.cancels, rule.keeps_alive])]
+
+
+def _counts_sources(leaf: object) -> bool:
+    """One source alone is no different from the next."""
+    return (isinstance(leaf, Seen) and leaf.distinct is not None and leaf.times > 1) or (
+        isinstance(leaf, Reached) and leaf.by > 1
+    )
+
+
+def _named(rules: tuple[Rule, ...], ours: str) -> str:
+    """What the rules call a column: they must agree."""
+    names = {dict(rule.columns)[ours]: rule.name for rule in rules if ours in dict(rule.columns)}
+    if len(names) > 1:
+        said = ", ".join(f"{name!r} by rule {rule!r}" for name, rule in names.items())
+        raise ConfigError(f"the column {ours} is called {said}; name one with {ours}=...")
+    return next(iter(names), ours)
