@@ -1,0 +1,156 @@
+"""What a shard keeps, as a log: segments that are never changed, of which a newer one replaces keys of older ones.
+
+A step appends one segment, with the keys it touched; segments of like size are merged, so that there are few, and each
+key is written again O(log keys) times. A segment is known by a number that is never used twice. So whoever has seen one
+has it for good, and needs only those of a shard's segments that are new: a cache of them can be lost, late or ahead of
+the truth, but not wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from secrets import randbits
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..kernel import NEVER
+from ..kernel.search import Flags, Ints
+from ..schema import KEY
+from .groups import Keys
+from .shape import DUE, EVENTS, HASH, IS_DONE, PENDING, Shape, nothing
+
+
+class Segment:
+    """Keys in the order of their hash, and what is kept of each: a row that holds nothing says that nothing is."""
+
+    def __init__(self, kept: pa.RecordBatch, number: int | None = None) -> None:
+        self.kept = kept
+        self.number = randbits(62) if number is None else number
+        self.hash: Ints = kept[HASH].to_numpy()
+        self.due: Ints = kept[DUE].to_numpy()
+        self.replaced: dict[int, Ints] = {}
+        """By the number of a newer segment, the places here that it replaces: those that nothing in between does."""
+
+    def __len__(self) -> int:
+        return len(self.hash)
+
+    @staticmethod
+    def from_bytes(shape: Shape, data: bytes, number: int) -> Segment:
+        return Segment(pa.ipc.read_record_batch(pa.py_buffer(data), shape.kept), number)
+
+    def to_bytes(self) -> bytes:
+        data: bytes = self.kept.serialize().to_pybytes()
+        return data
+
+    def find(self, hashes: Ints, keys: pa.Array) -> Ints:
+        """The place of each key, -1 if it is not here. O(keys * log(places)); keys of equal hash are told apart."""
+        place = np.searchsorted(self.hash, hashes)
+        found = np.full(len(hashes), -1)
+        asked = self._of_equal_hash(np.arange(len(hashes)), place, hashes)
+        while asked.size:
+            is_equal = pc.equal(self.kept[KEY].take(pa.array(place[asked])), keys.take(pa.array(asked))).to_numpy(False)
+            found[asked[is_equal]] = place[asked[is_equal]]
+            place[asked] += 1
+            asked = self._of_equal_hash(asked[~is_equal], place, hashes)
+        return found
+
+    def _of_equal_hash(self, asked: Ints, place: Ints, hashes: Ints) -> Ints:
+        asked = asked[place[asked] < len(self)]
+        is_equal: Flags = self.hash[place[asked]] == hashes[asked]
+        return asked[is_equal]
+
+    def replaced_by(self, newer: Segment) -> Ints:
+        if newer.number not in self.replaced:
+            place = self.find(newer.hash, newer.kept[KEY])
+            self.replaced[newer.number] = place[place >= 0]
+        return self.replaced[newer.number]
+
+
+class Found(NamedTuple):
+    """What is kept of some keys. `place` says for each key that was asked for where it stands, -1 if nothing is kept.
+
+    `taken` says for each segment where they stand in it.
+    """
+
+    kept: pa.RecordBatch
+    place: Ints
+    taken: list[Ints]
+
+
+class Kept:
+    """What a shard keeps: its segments, the oldest first."""
+
+    def __init__(self, shape: Shape, segments: Sequence[Segment]) -> None:
+        self._shape = shape
+        self.segments = list(segments)
+        self._is_valid = [self._valid(place) for place in range(len(segments))]
+
+    def _valid(self, place: int) -> Flags:
+        """Where a segment has the last word on a key."""
+        segment, newer = self.segments[place], self.segments[place + 1 :]
+        is_valid = np.ones(len(segment), bool)
+        for other in newer:
+            is_valid[segment.replaced_by(other)] = False
+        return is_valid
+
+    @property
+    def next_due(self) -> int:
+        """The first time at which a key is due; NEVER if none is."""
+        times = [
+            segment.due[valid].min(initial=NEVER) for segment, valid in zip(self.segments, self._is_valid, strict=True)
+        ]
+        return int(min(times, default=NEVER))
+
+    def find(self, keys: Keys, watermark: int) -> Found:
+        """What is kept of these keys, and of those that are due before the watermark."""
+        place, taken, count = np.full(len(keys.hash), -1), [], 0
+        for segment, is_valid in zip(self.segments, self._is_valid, strict=True):
+            found = segment.find(keys.hash, keys.key)
+            asked = np.flatnonzero(found >= 0)
+            asked = asked[is_valid[found[asked]]]
+            is_taken = is_valid & (segment.due < watermark)
+            is_taken[found[asked]] = True
+            place[asked] = count + np.cumsum(is_taken)[found[asked]] - 1
+            taken.append(np.flatnonzero(is_taken))
+            count += len(taken[-1])
+        return Found(self._rows(self.segments, taken), place, taken)
+
+    def replace(self, taken: Sequence[Ints], kept: pa.RecordBatch) -> Kept:
+        """The same with new words on the keys that were taken, and on others that were not there."""
+        newest = Segment(kept)
+        for segment, places in zip(self.segments, taken, strict=True):
+            segment.replaced[newest.number] = places
+        segments = [*self.segments, newest]
+        size, start = len(newest), len(segments) - 1
+        while start and len(segments[start - 1]) < 2 * size:
+            start -= 1
+            size += len(segments[start])
+        if start < len(segments) - 1 or not start:
+            segments[start:] = self._merged(segments[:start], segments[start:])
+        return Kept(self._shape, segments)
+
+    def _merged(self, older: list[Segment], newer: list[Segment]) -> list[Segment]:
+        """The newer segments as one: without what says nothing, if there are no older ones to say it to."""
+        valid = Kept(self._shape, newer)._is_valid
+        rows = self._rows(newer, [np.flatnonzero(flags) for flags in valid])
+        if not older:
+            rows = rows.filter(_holds_something(rows))
+        rows = rows.take(pa.array(np.argsort(rows[HASH].to_numpy(), kind="stable")))
+        if not older and not rows.num_rows:
+            return []
+        merged = Segment(rows)
+        for segment in older:
+            segment.replaced[merged.number] = np.concatenate([segment.replaced_by(other) for other in newer])
+        return [merged]
+
+    def _rows(self, segments: Sequence[Segment], places: Sequence[Ints]) -> pa.RecordBatch:
+        parts = [segment.kept.take(pa.array(chosen)) for segment, chosen in zip(segments, places, strict=True)]
+        return pa.concat_batches(parts) if parts else nothing(self._shape.kept)
+
+
+def _holds_something(kept: pa.RecordBatch) -> pa.Array:
+    has_rows = pc.greater(pc.list_value_length(kept[EVENTS]), 0)
+    return pc.or_(pc.or_(kept[IS_DONE], pc.greater(kept[PENDING], 0)), has_rows)

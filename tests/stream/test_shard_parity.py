@@ -1,0 +1,51 @@
+"""A shard against the fold, wherever micro-batches are cut and in whatever order events arrive within `late`."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parity.test_kernel import by_fold
+from rules.strategies import all_events, logs_of_two_keys, rules
+from sojourn.rules import Event, Outcome, Reached, Rule
+from stream.shards import NEVER_LATE, Run, micro_batches, shape_of
+
+lateness = st.integers(0, 4)
+randoms = st.randoms(use_true_random=False)
+ALL = [event for key in ("k", "l", "m", "no") for event in all_events(key, "a b c stop open open a b c")]
+
+
+def as_told(outcome: Outcome) -> Outcome:
+    """A stream tells an end before it can know that the condition is met later."""
+    return outcome if outcome.outcome == "completed" else outcome._replace(met_at=None)
+
+
+def check(rule: Rule, log: list[Event], late: int, random: Random) -> None:
+    """After each micro-batch, what has been told is what ends before the watermark: neither more nor less."""
+    decided = sorted(map(as_told, by_fold(rule, log)))
+    run = Run(shape_of(rule), random)
+    for batch, watermark in micro_batches(log, late, random):
+        assert run.step(batch, watermark).late.num_rows == 0
+        assert sorted(run.told) == [outcome for outcome in decided if outcome.at < watermark]
+    assert run.store.head().pending == 0
+    assert run.store.head().wake_at > NEVER_LATE
+    if rule.per == "each" and not any(isinstance(leaf, Reached) for leaf in rule.leaves):
+        assert not run.store.segments
+
+
+@given(rules, logs_of_two_keys, lateness, randoms)
+def test_a_shard_tells_what_the_fold_decides_as_soon_as_it_is_final(
+    rule: Rule, log: list[Event], late: int, random: Random
+) -> None:
+    check(rule, log, late, random)
+
+
+@given(rules, st.integers(0, 2**32), lateness)
+def test_so_it_does_over_longer_logs(rule: Rule, seed: int, late: int) -> None:
+    random = Random(seed)
+    log = [event._replace(at=random.randrange(25)) for event in random.choices(ALL, k=random.randrange(60))]
+    for i, event in enumerate(log):
+        log[i] = event._replace(columns={**event.columns, "due": event.at + random.randrange(-1, 6)})
+    check(rule, log, late, random)
