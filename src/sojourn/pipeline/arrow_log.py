@@ -19,7 +19,7 @@ from .plan import Plan
 from .reasons import Amount, Limit, Word
 from .schema import AT, KEY, KIND, SOURCE
 
-NUMERIC = r"^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$"
+NUMERIC = r"^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?\z"
 """A number, written as text."""
 
 _LONGEST = 2**31 - 1

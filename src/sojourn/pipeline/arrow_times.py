@@ -21,11 +21,11 @@ SECONDS_BELOW = 10**11
 ISO = (
     r"^(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12]\d|3[01])"
     r"(?:[T ](?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:\.(?P<fraction>\d{1,9}))?)?"
-    r"(?P<zone>Z|[+-](?:0\d|1[0-7])(?::?[0-5]\d)?)?)?$"
+    r"(?P<zone>Z|[+-](?:0\d|1[0-7])(?::?[0-5]\d)?)?)?\z"
 )
 """A date, or a date and a time, with or without a zone; without one it is UTC."""
 
-NUMBER = r"^-?\d{1,18}(?:\.\d{1,18})?$"
+NUMBER = r"^-?\d{1,18}(?:\.\d{1,18})?\z"
 """A bare number, written as text."""
 
 NEGATIVE, TOO_FAR, UNKNOWN = -1, -2, -3

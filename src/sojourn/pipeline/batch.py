@@ -1,13 +1,25 @@
-"""The law over a Spark DataFrame."""
+"""The law over Spark DataFrames: `local`, on a cluster.
+
+Events are partitioned by key and sorted by time within each; Arrow batches of them go to the kernel, on the executors
+(`worker`). What no rule names is left behind before the shuffle. Everything is lazy: functions from DataFrame to
+DataFrame, that start no job.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
-from ..rules import Duration, Rule
-from .schema import Unit
+from ..errors import ConfigError
+from ..rules import Duration, Rule, duration_ms, duration_text
+from . import schema as S  # noqa: N812
+from .plan import Plan
+from .reasons import Check, row_checks, rule_checks
+from .spark_log import SparkLog
+from .spark_schema import SPARK_OUTCOMES
+from .worker import Decide, deadline_column, number_column
 
 
 def outcomes(
@@ -19,11 +31,17 @@ def outcomes(
     at: str | None = None,
     source: str | None = None,
     value: str | None = None,
-    unit: Unit = "auto",
+    unit: S.Unit = "auto",
     operations: DataFrame | None = None,
 ) -> DataFrame:
-    """The outcome of every operation that a log opens, under each rule: the columns of `schema.OUTCOMES`, lazily."""
-    raise NotImplementedError
+    """The outcome of every operation that a log opens, under each rule: the columns of `schema.OUTCOMES`, lazily.
+
+    The columns of the log are named by `key`, `kind`, `at`, `source` and `value`; one that is not given is what the
+    rule's `columns` say, or else the very word.
+    """
+    plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
+    rows = _readable(events, plan)
+    return _decided(rows, Decide(plan))
 
 
 def quarantined(
@@ -35,13 +53,78 @@ def quarantined(
     at: str | None = None,
     source: str | None = None,
     value: str | None = None,
-    unit: Unit = "auto",
+    unit: S.Unit = "auto",
     operations: DataFrame | None = None,
 ) -> DataFrame:
     """The rows that `outcomes` sets aside, each with its reason: the columns of `schema.QUARANTINE`, lazily."""
-    raise NotImplementedError
+    plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
+    log = _log(events, plan)
+    for_all = _reason(row_checks(log))
+    for_each = [(rule.name, _reason(rule_checks(rule, log))) for rule in plan.rules]
+    found = F.array(*(F.struct(F.lit(name).alias(S.RULE), reason.alias(S.REASON)) for name, reason in for_each))
+    nobody = F.array(F.struct(F.lit(None).cast("string").alias(S.RULE), for_all.alias(S.REASON)))
+    why = F.when(for_all.isNotNull(), nobody).otherwise(F.filter(found, lambda entry: entry[S.REASON].isNotNull()))
+    row = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
+    return events.select(row.alias(S.ROW), F.inline(why)).select(S.RULE, S.REASON, S.ROW)
 
 
 def what_if(outcomes: DataFrame, withins: Sequence[Duration]) -> DataFrame:
-    """How many operations would have completed within each of these: the columns of `schema.WHAT_IF`, lazily."""
-    raise NotImplementedError
+    """How the operations of an outcome table would have ended within each of these instead, as `schema.WHAT_IF`.
+
+    As `local.what_if`: one pass over the table, whatever the number of deadlines.
+    """
+    counts = F.array(*(F.struct(*_counts(duration_ms(within))) for within in withins))
+    return outcomes.groupBy(S.RULE).agg(counts.alias("counts")).select(S.RULE, F.inline("counts"))
+
+
+def _counts(within_ms: int) -> list[Column]:
+    waited = F.unix_millis(S.MET_AT) - F.unix_millis(S.OPENED_AT)
+    is_cancelled = F.col(S.OUTCOME) == S.CANCELLED
+    cancelled = is_cancelled & (F.col(S.WAITED_MS) <= within_ms)
+    completed = ~is_cancelled & F.coalesce(waited <= within_ms, F.lit(False))
+    expired = ~(cancelled | completed)
+    counted = {
+        S.OPENED: F.lit(True),
+        S.COMPLETED: completed,
+        S.EXPIRED: expired,
+        S.CANCELLED: cancelled,
+        S.MET_LATE: expired & waited.isNotNull(),
+        S.NEVER_MET: expired & waited.isNull(),
+    }
+    named = [F.lit(duration_text(within_ms)).alias(S.WITHIN), F.lit(within_ms).cast("long").alias(S.WITHIN_MS)]
+    return named + [F.count_if(flag).alias(name) for name, flag in counted.items()]
+
+
+def _log(events: DataFrame, plan: Plan) -> SparkLog:
+    if events.isStreaming:
+        raise ConfigError("the events are a stream; sojourn.pipeline.batch is for tables")
+    plan.check_columns(events.columns)
+    return SparkLog(events, plan)
+
+
+def _readable(events: DataFrame, plan: Plan) -> DataFrame:
+    """The rows that a rule may use, as `worker` wants them."""
+    log = _log(events, plan)
+    is_usable = ~_any([flag for flag, _ in row_checks(log)])
+    columns = [log.key.alias(S.KEY), log.kind_code.alias(S.KIND), log.at.alias(S.AT)]
+    if log.source is not None:
+        columns.append(log.source.alias(S.SOURCE))
+    columns += [log.number(name).alias(number_column(i)) for i, name in enumerate(plan.numbers)]
+    columns += [log.deadline(within).alias(deadline_column(i)) for i, within in enumerate(plan.withins)]
+    return events.where(is_usable & log.kind.isin(*plan.kinds)).select(*columns)
+
+
+def _decided(rows: DataFrame, decide: Decide) -> DataFrame:
+    return rows.repartition(S.KEY).sortWithinPartitions(S.KEY, S.AT).mapInArrow(decide, SPARK_OUTCOMES)
+
+
+def _any(flags: Sequence[Column]) -> Column:
+    found = flags[0]
+    for flag in flags[1:]:
+        found = found | flag
+    return found
+
+
+def _reason(checks: Sequence[Check]) -> Column:
+    """The first reason that holds; null if none does."""
+    return F.coalesce(F.lit(None).cast("string"), *(F.when(flag, text) for flag, text in checks))

@@ -1,0 +1,17 @@
+"""The tables of `schema`, as Spark has them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import types as T  # noqa: N812  (as everybody does)
+
+from .schema import OUTCOMES
+
+_TYPES = {pa.string(): T.StringType(), pa.int64(): T.LongType()}
+
+
+def spark_schema(schema: pa.Schema) -> T.StructType:
+    return T.StructType([T.StructField(f.name, _TYPES.get(f.type, T.TimestampType()), f.nullable) for f in schema])
+
+
+SPARK_OUTCOMES = spark_schema(OUTCOMES)
