@@ -37,8 +37,9 @@ def as_fresh(shape: Shape, log: Sequence[Event], hash_of: Callable[[str], int] =
         AT: pa.array(facts.at.ms),
         **({} if facts.source is None else {SOURCE: facts.source.values}),
         **{name: pa.array(facts.number(number).values) for number, name in shape.number_names.items()},
-        **{DEADLINE: pa.array(facts.deadline(within)) for within in shape.plan.withins},
     }
+    for within in shape.plan.withins:
+        columns[DEADLINE] = pa.array(facts.deadline(within))
     fresh = pa.RecordBatch.from_arrays([columns[name] for name in shape.fresh.names], schema=shape.fresh)
     return fresh.filter(pa.array(facts.kind_code >= 0))
 

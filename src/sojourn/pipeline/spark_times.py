@@ -6,6 +6,7 @@ Nothing here depends on the time zone of the session, nor on whether it follows 
 from __future__ import annotations
 
 import re
+
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import Column

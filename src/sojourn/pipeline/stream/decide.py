@@ -19,7 +19,7 @@ from ..schema import DEADLINE, KEY, OPENED_AT
 from ..tables import outcome_table
 from .groups import Groups, Opened
 from .keep import needed_rows
-from .shape import DUE, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, PENDING, SINCE
+from .shape import DUE, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, PENDING, SINCE, TIME
 
 NO_WATERMARK = np.iinfo(np.int64).min
 """Nothing is settled yet."""
@@ -90,7 +90,7 @@ def _outcomes(groups: Groups, opened: Opened, verdicts: Verdicts, is_told: Flags
         Words(verdicts.missing.codes[told], verdicts.missing.texts),
     )
     operations = Operations(group, opened_at, deadline, ordinal, since)
-    return outcome_table(groups.shape.rule, operations, ended, groups.key.take(pa.array(group)))
+    return outcome_table(groups.shape.rule, operations, ended, groups.key.take(pa.array(group)), time=TIME)
 
 
 def _kept(

@@ -36,6 +36,10 @@ OPERATIONS  those that are open, and whose opening nothing can change any more.
 """
 
 
+TIME = pa.timestamp("us", tz="UTC")
+"""A time as Spark has it."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """What a stream under one rule sends and keeps; equal shapes understand each other's state.
