@@ -7,3 +7,4 @@ query = stream.write(outcomes, "outcomes/", checkpoint="checkpoint/")
 from .frame import decided as decided
 from .frame import outcomes as outcomes
 from .frame import set_aside as set_aside
+from .sink import write as write

@@ -1,15 +1,16 @@
 """What a shard keeps, as a log: segments that are never changed, of which a newer one replaces keys of older ones.
 
 A step appends one segment, with the keys it touched; segments of like size are merged, so that there are few, and each
-key is written again O(log keys) times. A segment is known by a number that is never used twice. So whoever has seen one
-has it for good, and needs only those of a shard's segments that are new: a cache of them can be lost, late or ahead of
-the truth, but not wrong.
+key is written again O(log keys) times. A segment is known by a number that is made from its bytes and from the segments
+that were there when it was made. So whoever has seen one has it for good, and needs only those of a shard's segments
+that are new: a cache of them can be lost, late or ahead of the truth, but not wrong. And a step that is repeated gives
+the same bytes under the same number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from secrets import randbits
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +27,9 @@ from .shape import DUE, EVENTS, HASH, IS_DONE, PENDING, Shape, nothing
 class Segment:
     """Keys in the order of their hash, and what is kept of each: a row that holds nothing says that nothing is."""
 
-    def __init__(self, kept: pa.RecordBatch, number: int | None = None) -> None:
+    def __init__(self, kept: pa.RecordBatch, number: int = 0) -> None:
         self.kept = kept
-        self.number = randbits(62) if number is None else number
+        self.number = number
         self.hash: Ints = kept[HASH].to_numpy()
         self.due: Ints = kept[DUE].to_numpy()
         self.replaced: dict[int, Ints] = {}
@@ -44,6 +45,11 @@ class Segment:
     def to_bytes(self) -> bytes:
         data: bytes = self.kept.serialize().to_pybytes()
         return data
+
+    def numbered(self, salt: str) -> Segment:
+        """The same, under a number of its own: it is made from its bytes, and from what else it is to depend on."""
+        digest = blake2b(self.to_bytes(), digest_size=8, key=blake2b(salt.encode(), digest_size=16).digest())
+        return Segment(self.kept, int.from_bytes(digest.digest()) >> 1)
 
     def find(self, hashes: Ints, keys: pa.Array) -> Ints:
         """The place of each key, -1 if it is not here. O(keys * log(places)); keys of equal hash are told apart."""
@@ -121,30 +127,29 @@ class Kept:
     def replace(self, taken: Sequence[Ints], kept: pa.RecordBatch) -> Kept:
         """The same with new words on the keys that were taken, and on others that were not there."""
         newest = Segment(kept)
-        for segment, places in zip(self.segments, taken, strict=True):
-            segment.replaced[newest.number] = places
-        segments = [*self.segments, newest]
-        size, start = len(newest), len(segments) - 1
-        while start and len(segments[start - 1]) < 2 * size:
+        size, start = len(newest), len(self.segments)
+        while start and len(self.segments[start - 1]) < 2 * size:
             start -= 1
-            size += len(segments[start])
-        if start < len(segments) - 1 or not start:
-            segments[start:] = self._merged(segments[:start], segments[start:])
-        return Kept(self._shape, segments)
+            size += len(self.segments[start])
+        older, newer = self.segments[:start], self.segments[start:]
+        if newer or not older:
+            valid = [
+                _without(flags, places) for flags, places in zip(self._is_valid[start:], taken[start:], strict=True)
+            ]
+            newest = self._merged([*newer, newest], [*valid, np.arange(len(newest))], is_first=not older)
+        if not older and not len(newest):
+            return Kept(self._shape, [])
+        newest = newest.numbered(f"{self._shape.kept} {[segment.number for segment in self.segments]}")
+        for segment, places in zip(older, taken, strict=False):
+            segment.replaced[newest.number] = np.concatenate([places, *map(segment.replaced_by, newer)])
+        return Kept(self._shape, [*older, newest])
 
-    def _merged(self, older: list[Segment], newer: list[Segment]) -> list[Segment]:
-        """The newer segments as one: without what says nothing, if there are no older ones to say it to."""
-        valid = Kept(self._shape, newer)._is_valid
-        rows = self._rows(newer, [np.flatnonzero(flags) for flags in valid])
-        if not older:
+    def _merged(self, segments: Sequence[Segment], places: Sequence[Ints], *, is_first: bool) -> Segment:
+        """These places as one segment: without those that say that nothing is kept, if nothing older could be."""
+        rows = self._rows(segments, places)
+        if is_first:
             rows = rows.filter(_holds_something(rows))
-        rows = rows.take(pa.array(np.argsort(rows[HASH].to_numpy(), kind="stable")))
-        if not older and not rows.num_rows:
-            return []
-        merged = Segment(rows)
-        for segment in older:
-            segment.replaced[merged.number] = np.concatenate([segment.replaced_by(other) for other in newer])
-        return [merged]
+        return Segment(rows.take(pa.array(np.argsort(rows[HASH].to_numpy(), kind="stable"))))
 
     def _rows(self, segments: Sequence[Segment], places: Sequence[Ints]) -> pa.RecordBatch:
         parts = [segment.kept.take(pa.array(chosen)) for segment, chosen in zip(segments, places, strict=True)]
@@ -154,3 +159,9 @@ class Kept:
 def _holds_something(kept: pa.RecordBatch) -> pa.Array:
     has_rows = pc.greater(pc.list_value_length(kept[EVENTS]), 0)
     return pc.or_(pc.or_(kept[IS_DONE], pc.greater(kept[PENDING], 0)), has_rows)
+
+
+def _without(flags: Flags, places: Ints) -> Ints:
+    remaining = flags.copy()
+    remaining[places] = False
+    return np.flatnonzero(remaining)
