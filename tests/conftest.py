@@ -1,12 +1,18 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import Phase, settings
 
 from support import BUILDS, Build
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 settings.register_profile("ci", max_examples=200, derandomize=False, print_blob=True, deadline=None)
 settings.register_profile("deep", settings.get_profile("ci"), max_examples=2_000)
@@ -30,3 +36,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         file = f"{item.path.parent.name}/{item.path.name}"
         if file in UNFINISHED or f"{file}::{getattr(item, 'originalname', '')}" in UNFINISHED:
             item.add_marker(pytest.mark.unfinished)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One session for the whole run: small, silent, far from UTC, with scratch space of its own."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra)
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    scratch = tmp_path_factory.mktemp("spark")
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "America/New_York")
+        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+        .config("spark.local.dir", str(scratch / "local"))
+        .config("spark.log.level", "ERROR")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()

@@ -1,4 +1,4 @@
-"""Logs of `Event` as Arrow tables, and outcome tables as `Outcome`."""
+"""Logs of `Event` as Arrow tables, outcome tables as `Outcome`, and the engines as functions between the two."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from sojourn.pipeline import local
 from sojourn.pipeline.schema import OUTCOME_TIMES
-from sojourn.rules import Event, Outcome
+from sojourn.rules import Event, Outcome, Rule, outcomes
 
 LOG = pa.schema(
     [
@@ -33,8 +34,26 @@ def as_table(log: Sequence[Event]) -> pa.Table:
 
 
 def as_outcomes(table: pa.Table) -> list[Outcome]:
-    """The rows of an outcome table, in the order of their names; times as epoch milliseconds."""
+    """The rows of an outcome table, by name; times as epoch milliseconds."""
     for name in OUTCOME_TIMES:
         ms = table[name].cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
         table = table.set_column(table.column_names.index(name), name, ms)
     return sorted(Outcome(**row) for row in table.to_pylist())
+
+
+def by_local(rules: Sequence[Rule], log: Sequence[Event]) -> list[Outcome]:
+    return as_outcomes(local.outcomes(as_table(log), rules, unit="ms").outcomes)
+
+
+def by_fold(rules: Sequence[Rule], log: Sequence[Event]) -> list[Outcome]:
+    """What the law says; without the column `seen`, which is not in tables."""
+    found = [outcome for rule in rules for outcome in outcomes(rule, log, lambda event, reason: None)]
+    return sorted(outcome._replace(seen="") for outcome in found)
+
+
+def set_aside_by_fold(rules: Sequence[Rule], log: Sequence[Event]) -> list[tuple[str, str]]:
+    """The rule and the reason, for each event that a rule cannot use."""
+    aside: list[tuple[str, str]] = []
+    for rule in rules:
+        outcomes(rule, log, lambda event, reason, name=rule.name: aside.append((name, reason)))  # type: ignore[misc]
+    return aside

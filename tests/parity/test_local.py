@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parity.tables import as_outcomes, as_table
-from parity.test_kernel import by_fold
+from parity import random_rules
+from parity.tables import as_outcomes, as_table, by_fold, by_local, set_aside_by_fold
 from rules.strategies import MANY, logs_of_two_keys, rules
 from sojourn.pipeline import local
 from sojourn.rules import Event, Rule
@@ -19,7 +20,27 @@ from sojourn.rules import Event, Rule
 def test_the_local_engine_decides_as_the_fold_in_whatever_order_the_log_comes(
     rule: Rule, log: list[Event], random: Random
 ) -> None:
-    shuffled = random.sample(log, len(log))
-    result = local.outcomes(as_table(shuffled), rule, unit="ms")
-    assert as_outcomes(result.outcomes) == by_fold(rule, log)
+    assert by_local([rule], random.sample(log, len(log))) == by_fold([rule], log)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_many_rules_in_one_pass_decide_as_the_fold_one_by_one(seed: int) -> None:
+    random = Random(seed)
+    rules = [random_rules.rule(random, f"r{i}") for i in range(15)]
+    log = random_rules.log(random, random.choice([10, 100, 400]))
+    assert by_local(rules, log) == by_fold(rules, log)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_the_fold_sets_aside_the_local_engine_sets_aside(seed: int) -> None:
+    random = Random(seed)
+    rules = [random_rules.rule(random, f"r{i}") for i in range(5)]
+    log = random_rules.log(random, 100)
+    aside = local.outcomes(as_table(log), rules, unit="ms").quarantine
+    assert sorted(aside["rule"].to_pylist()) == sorted(name for name, _ in set_aside_by_fold(rules, log))
+
+
+def test_a_log_without_events_has_no_outcomes() -> None:
+    result = local.outcomes(as_table([]), Rule("r", "open", "a", within=1))
+    assert as_outcomes(result.outcomes) == []
     assert result.quarantine.num_rows == 0

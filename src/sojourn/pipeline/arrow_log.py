@@ -105,12 +105,7 @@ class ArrowLog:
         return times(within.name, self._column(within.name), self._plan.unit, up=True)
 
     def _column(self, name: str) -> pa.Array:
-        column = self._table.column(name)
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if pa.types.is_string_view(column.type) or (pa.types.is_string(column.type) and column.nbytes > _LONGEST):
-            column = column.cast(pa.large_string())
-        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        return in_one_piece(self._table[name])
 
     def _texts(self, ours: str) -> Texts:
         name = self._plan.columns[ours]
@@ -121,6 +116,15 @@ class ArrowLog:
             theirs = self._plan.column_of(name)
             self._numbers[name] = numbers(theirs, self._column(theirs))
         return self._numbers[name]
+
+
+def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array, of plain values."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string_view(column.type) or (pa.types.is_string(column.type) and column.nbytes > _LONGEST):
+        column = column.cast(pa.large_string())
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def texts(name: str, column: pa.Array) -> Texts:

@@ -74,23 +74,24 @@ def durations(name: str, column: pa.Array) -> Ints:
     if pa.types.is_duration(kind):
         count = _whole_numbers(column)
         ms, is_far = _scaled(np.maximum(count, 0), kind.unit, up=True)
-        return _refused(ms, count < 0, is_far)
+        return _known(column, ms, count < 0, is_far)
     if pa.types.is_integer(kind):
         ms = _whole_numbers(column)
-        return _refused(ms, ms < 0, ms > FARTHEST_MS)
+        return _known(column, ms, ms < 0, ms > FARTHEST_MS)
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         numbers = floats(column)
         is_whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
         is_far = is_whole & (np.abs(numbers) > FARTHEST_MS)
         ms = np.where(is_whole & ~is_far, numbers, UNKNOWN).astype(np.int64)
-        return _refused(ms, is_whole & (numbers < 0), is_far)
+        return _known(column, ms, is_whole & (numbers < 0), is_far)
     if pa.types.is_null(kind):
         return np.full(len(column), UNKNOWN)
     raise ConfigError(f"column {name!r} is {kind}; a duration is milliseconds, an interval or text as in '15 min'")
 
 
-def _refused(ms: Ints, is_negative: Flags, is_far: Flags) -> Ints:
-    return np.where(is_negative, NEGATIVE, np.where(is_far, TOO_FAR, ms))
+def _known(column: pa.Array, ms: Ints, is_negative: Flags, is_far: Flags) -> Ints:
+    is_missing = column.is_null().to_numpy(zero_copy_only=False)
+    return np.where(is_missing, UNKNOWN, np.where(is_negative, NEGATIVE, np.where(is_far, TOO_FAR, ms)))
 
 
 def text_ms(text: str) -> int:

@@ -16,8 +16,9 @@ from ..errors import ConfigError
 from ..rules import Duration, Rule, duration_ms, duration_text
 from . import schema as S  # noqa: N812
 from .plan import Plan
-from .reasons import Check, row_checks, rule_checks
-from .spark_log import SparkLog
+from .reasons import row_checks, rule_checks
+from .spark_log import SparkLog, first_reason, row_as_json
+from .spark_operations import SparkOperations
 from .spark_schema import SPARK_OUTCOMES
 from .worker import Decide, deadline_column, number_column
 
@@ -38,10 +39,17 @@ def outcomes(
 
     The columns of the log are named by `key`, `kind`, `at`, `source` and `value`; one that is not given is what the
     rule's `columns` say, or else the very word.
+
+    With `operations` the events open nothing: each row of that table is an operation, with the columns `operation_id`,
+    `opened_at`, `keys` (an array; or `key`), `within`, unless the rule has one, and `rule`, if there are several. The
+    events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    rows = _readable(events, plan)
-    return _decided(rows, Decide(plan))
+    rows = _readable(events, plan, opens=operations is None)
+    if operations is not None:
+        rows = SparkOperations(operations, plan).beside(rows)
+    decide = Decide(plan, has_operations=operations is not None)
+    return rows.repartition(S.KEY).sortWithinPartitions(S.KEY, S.AT).mapInArrow(decide, SPARK_OUTCOMES)
 
 
 def quarantined(
@@ -58,14 +66,15 @@ def quarantined(
 ) -> DataFrame:
     """The rows that `outcomes` sets aside, each with its reason: the columns of `schema.QUARANTINE`, lazily."""
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    log = _log(events, plan)
-    for_all = _reason(row_checks(log))
-    for_each = [(rule.name, _reason(rule_checks(rule, log))) for rule in plan.rules]
+    opens = operations is None
+    log = _log(events, plan, opens=opens)
+    for_all = first_reason(row_checks(log))
+    for_each = [(rule.name, first_reason(rule_checks(rule, log, opens=opens))) for rule in plan.rules]
     found = F.array(*(F.struct(F.lit(name).alias(S.RULE), reason.alias(S.REASON)) for name, reason in for_each))
     nobody = F.array(F.struct(F.lit(None).cast("string").alias(S.RULE), for_all.alias(S.REASON)))
     why = F.when(for_all.isNotNull(), nobody).otherwise(F.filter(found, lambda entry: entry[S.REASON].isNotNull()))
-    row = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
-    return events.select(row.alias(S.ROW), F.inline(why)).select(S.RULE, S.REASON, S.ROW)
+    aside = events.select(row_as_json().alias(S.ROW), F.inline(why)).select(S.RULE, S.REASON, S.ROW)
+    return aside if operations is None else aside.unionByName(SparkOperations(operations, plan).quarantined())
 
 
 def what_if(outcomes: DataFrame, withins: Sequence[Duration]) -> DataFrame:
@@ -95,27 +104,23 @@ def _counts(within_ms: int) -> list[Column]:
     return named + [F.count_if(flag).alias(name) for name, flag in counted.items()]
 
 
-def _log(events: DataFrame, plan: Plan) -> SparkLog:
+def _log(events: DataFrame, plan: Plan, *, opens: bool) -> SparkLog:
     if events.isStreaming:
         raise ConfigError("the events are a stream; sojourn.pipeline.batch is for tables")
-    plan.check_columns(events.columns)
+    plan.check_columns(events.columns, opens=opens)
     return SparkLog(events, plan)
 
 
-def _readable(events: DataFrame, plan: Plan) -> DataFrame:
+def _readable(events: DataFrame, plan: Plan, *, opens: bool) -> DataFrame:
     """The rows that a rule may use, as `worker` wants them."""
-    log = _log(events, plan)
+    log = _log(events, plan, opens=opens)
     is_usable = ~_any([flag for flag, _ in row_checks(log)])
     columns = [log.key.alias(S.KEY), log.kind_code.alias(S.KIND), log.at.alias(S.AT)]
     if log.source is not None:
         columns.append(log.source.alias(S.SOURCE))
     columns += [log.number(name).alias(number_column(i)) for i, name in enumerate(plan.numbers)]
-    columns += [log.deadline(within).alias(deadline_column(i)) for i, within in enumerate(plan.withins)]
+    columns += [log.deadline(within).alias(deadline_column(i)) for i, within in enumerate(plan.withins) if opens]
     return events.where(is_usable & log.kind.isin(*plan.kinds)).select(*columns)
-
-
-def _decided(rows: DataFrame, decide: Decide) -> DataFrame:
-    return rows.repartition(S.KEY).sortWithinPartitions(S.KEY, S.AT).mapInArrow(decide, SPARK_OUTCOMES)
 
 
 def _any(flags: Sequence[Column]) -> Column:
@@ -123,8 +128,3 @@ def _any(flags: Sequence[Column]) -> Column:
     for flag in flags[1:]:
         found = found | flag
     return found
-
-
-def _reason(checks: Sequence[Check]) -> Column:
-    """The first reason that holds; null if none does."""
-    return F.coalesce(F.lit(None).cast("string"), *(F.when(flag, text) for flag, text in checks))

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from ..rules import Duration, Rule, duration_ms, duration_text
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .arrow_log import ArrowLog
+from .arrow_operations import Given, read_operations, watched
 from .kernel import NEVER, Events, judge, openings
 from .kernel.columns import Lanes
 from .kernel.search import Flags, Ints
@@ -45,13 +46,20 @@ def outcomes(
 
     The columns of the log are named by `key`, `kind`, `at`, `source` and `value`; one that is not given is what the
     rule's `columns` say, or else the very word.
+
+    With `operations` the events open nothing: each row of that table is an operation, with the columns `operation_id`,
+    `opened_at`, `keys` (a list; or `key`), `within`, unless the rule has one, and `rule`, if there are several. The
+    events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    plan.check_columns(events.column_names)
+    plan.check_columns(events.column_names, opens=operations is None)
     log = ArrowLog(events, plan)
-    aside = set_aside(plan, log, events)
-    keys, columns = sorted_columns(plan, log, aside.is_usable)
-    return Result(pa.concat_tables(_decided(plan, keys, columns)), aside.table)
+    aside = set_aside(plan, log, events, opens=operations is None)
+    keys, columns = sorted_columns(plan, log, aside.is_usable, opens=operations is None)
+    if operations is None:
+        return Result(pa.concat_tables(_opened(plan, keys, columns)), aside.table)
+    found, refused = read_operations(operations, plan)
+    return Result(pa.concat_tables(_given(plan, keys, columns, found)), pa.concat_tables([aside.table, refused]))
 
 
 def what_if(outcomes: pa.Table, withins: Sequence[Duration]) -> pa.Table:
@@ -89,7 +97,7 @@ def _ms(column: pa.ChunkedArray) -> Ints:
     return values
 
 
-def sorted_columns(plan: Plan, log: ArrowLog, is_usable: Flags) -> tuple[pa.Array, Events]:
+def sorted_columns(plan: Plan, log: ArrowLog, is_usable: Flags, *, opens: bool = True) -> tuple[pa.Array, Events]:
     """The keys, and the rows that can be used, sorted: a group a key."""
     rows = np.flatnonzero(is_usable & (log.kind_code >= 0))
     encoded = log.key.values.take(pa.array(rows)).dictionary_encode()
@@ -104,7 +112,7 @@ def sorted_columns(plan: Plan, log: ArrowLog, is_usable: Flags) -> tuple[pa.Arra
         kinds=plan.kinds,
         source=sources,
         numbers={name: log.number(name).take(rows) for name in plan.numbers},
-        deadlines={within: log.deadline(within)[rows] for within in plan.withins},
+        deadlines={within: log.deadline(within)[rows] for within in plan.withins if opens},
     )
     return encoded.dictionary, events
 
@@ -114,9 +122,18 @@ def _order(code: Ints, at: Ints) -> Ints:
     return np.lexsort((at, code))
 
 
-def _decided(plan: Plan, keys: pa.Array, events: Events) -> Iterator[pa.Table]:
+def _opened(plan: Plan, keys: pa.Array, events: Events) -> Iterator[pa.Table]:
+    """The outcomes of what the events open, rule by rule."""
     for rule in plan.rules:
         lanes = Lanes(rule, events)
         operations = openings(rule, events, lanes)
         verdicts = judge(rule, events, operations, lanes)
         yield outcome_table(rule, operations, verdicts, keys.take(pa.array(operations.group)))
+
+
+def _given(plan: Plan, keys: pa.Array, events: Events, found: Given) -> Iterator[pa.Table]:
+    """The outcomes of what is given, rule by rule."""
+    for place, rule in enumerate(plan.rules):
+        own = found.take(np.flatnonzero(found.rule == place))
+        theirs, operations = watched(rule, events, keys, own)
+        yield outcome_table(rule, operations, judge(rule, theirs, operations), own.first_key(), own.operation_id)

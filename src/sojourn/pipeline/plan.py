@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..errors import ConfigError
 from ..rules import Column, Reached, Rule, Seen, UntilColumn, duration_text
 from .kernel.columns import number_of
-from .schema import AT, KEY, KIND, SOURCE, VALUE, Unit
+from .schema import AT, KEY, KEYS, KIND, OPENED_AT, OPERATION_ID, RULE, SOURCE, VALUE, WITHIN, Unit
 
 FARTHEST_MS = 2**62 // 1000
 """No time and no duration lies beyond, either way, so that a deadline fits a timestamp in microseconds (146,000 years).
@@ -62,6 +62,16 @@ class Plan:
                 raise ConfigError(
                     f"the events have no column {theirs!r} for {ours}; there are {', '.join(map(repr, names))}"
                 )
+
+    def check_operations(self, there: Iterable[str]) -> None:
+        """Refuse a table of operations that lacks a column."""
+        names = list(there)
+        wanted = [OPERATION_ID, OPENED_AT, *[RULE] * (len(self.rules) > 1), *[WITHIN] * bool(self.withins)]
+        for name in wanted:
+            if name not in names:
+                raise ConfigError(f"the operations have no column {name!r}; there are {', '.join(map(repr, names))}")
+        if KEYS not in names and KEY not in names:
+            raise ConfigError(f"the operations have no column 'keys' or 'key'; there are {', '.join(map(repr, names))}")
 
 
 def _check(rules: tuple[Rule, ...], unit: str) -> None:

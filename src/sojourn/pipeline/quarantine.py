@@ -24,19 +24,19 @@ class Aside(NamedTuple):
     is_usable: Flags
 
 
-def set_aside(plan: Plan, log: ArrowLog, events: pa.Table) -> Aside:
+def set_aside(plan: Plan, log: ArrowLog, events: pa.Table, *, opens: bool = True) -> Aside:
     """The rows of a log that cannot be used: by no rule, or by some. The kernel leaves out the latter by itself."""
-    reason, texts = _reasons(row_checks(log), len(events))
-    found = [_quarantined(events, reason, texts, None)]
+    reason, texts = reasons_of(row_checks(log), len(events))
+    found = [quarantined(events, reason, texts, None)]
     is_usable = reason < 0
     for rule in plan.rules:
-        reason, texts = _reasons(rule_checks(rule, log), len(events))
+        reason, texts = reasons_of(rule_checks(rule, log, opens=opens), len(events))
         reason[~is_usable] = -1
-        found.append(_quarantined(events, reason, texts, rule.name))
+        found.append(quarantined(events, reason, texts, rule.name))
     return Aside(pa.concat_tables(found), is_usable)
 
 
-def _reasons(checks: Sequence[Check], count: int) -> tuple[Ints, list[str]]:
+def reasons_of(checks: Sequence[Check], count: int) -> tuple[Ints, list[str]]:
     """For each row the place of its reason, -1 if it has none; and the reasons."""
     reason = np.full(count, -1)
     for place in reversed(range(len(checks))):
@@ -44,7 +44,7 @@ def _reasons(checks: Sequence[Check], count: int) -> tuple[Ints, list[str]]:
     return reason, [text for _, text in checks]
 
 
-def _quarantined(events: pa.Table, reason: Ints, texts: list[str], rule: str | None) -> pa.Table:
+def quarantined(events: pa.Table, reason: Ints, texts: list[str], rule: str | None) -> pa.Table:
     rows = np.flatnonzero(reason >= 0)
     reasons = pa.array(texts, pa.string()).take(pa.array(reason[rows]))
     rule_names = pa.repeat(pa.scalar(rule, pa.string()), len(rows))

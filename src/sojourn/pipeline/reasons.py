@@ -54,6 +54,17 @@ class Facts(Protocol):
     def limit(self, within: Column | UntilColumn) -> Limit: ...
 
 
+class OperationFacts(NamedTuple):
+    """What is known of the rows of a table of operations."""
+
+    operation_id: Word
+    keys: Word
+    opened_at: Word
+    is_unknown_rule: Flag
+    within: Limit | None
+    """None if the rule itself says how long."""
+
+
 _BAD = {
     "key": "key is neither a text nor a whole number",
     "kind": "kind is neither a text nor a whole number",
@@ -69,9 +80,9 @@ def row_checks(facts: Facts) -> list[Check]:
     return missing + [(word.is_bad, _BAD[name]) for name, word in words.items()]
 
 
-def rule_checks(rule: Rule, facts: Facts) -> list[Check]:
-    """What makes a row useless to a rule, if it is of use at all."""
-    checks = _limit_checks(rule, facts)
+def rule_checks(rule: Rule, facts: Facts, *, opens: bool = True) -> list[Check]:
+    """What makes a row useless to a rule, if it is of use at all; `opens` if events open operations."""
+    checks = _limit_checks(rule, facts) if opens else []
     for leaf in rule.leaves:
         if not isinstance(leaf, Seen):
             is_kind, of = facts.is_kind(leaf.kind), number_of(leaf)
@@ -96,3 +107,27 @@ def _limit_checks(rule: Rule, facts: Facts) -> list[Check]:
         (opens & limit.is_negative, f"{what} is a negative duration"),
         (opens & limit.is_far, f"{what} is too far"),
     ]
+
+
+def operation_checks(facts: OperationFacts) -> list[Check]:
+    """What makes a row of a table of operations useless; that its name was given before is for the engines to find."""
+    checks = [
+        (facts.operation_id.is_missing, "no operation_id"),
+        (facts.keys.is_missing, "no keys"),
+        (facts.opened_at.is_missing, "no opened_at"),
+        (facts.operation_id.is_bad, "operation_id is neither a text nor a whole number"),
+        (facts.keys.is_bad, "one of the keys is neither a text nor a whole number"),
+        (facts.opened_at.is_bad, _BAD["time"].replace("time", "opened_at", 1)),
+        (facts.is_unknown_rule, "rule is not one of the rules"),
+    ]
+    if facts.within is not None:
+        checks += [
+            (facts.within.is_missing, "no within"),
+            (facts.within.is_bad, "within is no duration"),
+            (facts.within.is_negative, "within is a negative duration"),
+            (facts.within.is_far, "within is too far"),
+        ]
+    return checks
+
+
+GIVEN_TWICE = "operation_id is given more than once; the one that is opened and due first counts"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from pyspark.sql import Column, DataFrame
@@ -15,7 +16,7 @@ from . import schema as S  # noqa: N812
 from .arrow_log import NUMERIC
 from .arrow_times import NEGATIVE, TOO_FAR, UNKNOWN
 from .plan import Plan
-from .reasons import Amount, Limit, Word
+from .reasons import Amount, Check, Limit, Word
 from .spark_times import durations_of, times
 
 _WHOLE = 2**53
@@ -110,22 +111,35 @@ class SparkLog:
 
     def _text(self, ours: str) -> Column:
         name = self._plan.columns[ours]
-        column, kind = self._typed(name)
-        match kind:
-            case T.StringType():
-                return column
-            case T.IntegralType() | T.NullType():
-                return column.cast("string")
-            case T.FloatType() | T.DoubleType():
-                number = column.cast("double")
-                is_whole = (F.abs(number) < _WHOLE) & (number == F.floor(number))
-                return F.when(is_whole, number.cast("long")).cast("string")
-        raise ConfigError(
-            f"column {name!r} is {kind.simpleString()}; a key, a kind and a source are texts or whole numbers"
-        )
+        return text_of(name, *self._typed(name))
 
     def _typed(self, name: str) -> tuple[Column, T.DataType]:
         return F.col(quoted(name)), self._events.schema[name].dataType
+
+
+def text_of(name: str, column: Column, kind: T.DataType) -> Column:
+    """A column as text; whole numbers count as such. `ConfigError` if it is made of something else."""
+    match kind:
+        case T.StringType():
+            return column
+        case T.IntegralType() | T.NullType():
+            return column.cast("string")
+        case T.FloatType() | T.DoubleType():
+            number = column.cast("double")
+            is_whole = (F.abs(number) < _WHOLE) & (number % 1 == 0)
+            return F.when(is_whole, number.cast("long")).cast("string")
+    what = kind.simpleString()
+    raise ConfigError(f"column {name!r} is {what}; a key, a kind and a source are texts or whole numbers")
+
+
+def first_reason(checks: Sequence[Check]) -> Column:
+    """The reason of the first check that holds; null if none does."""
+    return F.coalesce(F.lit(None).cast("string"), *(F.when(flag, text) for flag, text in checks))
+
+
+def row_as_json() -> Column:
+    """The whole row."""
+    return F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
 
 
 def quoted(name: str) -> str:

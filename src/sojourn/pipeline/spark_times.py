@@ -21,7 +21,6 @@ from .schema import Unit
 
 _JAVA_ISO = re.sub(r"\?P<\w+>", "?:", ISO)
 _ZONE = r"(?:Z|[+-]\d\d(?::?\d\d)?)\z"
-_DATE_LENGTH = 10
 
 
 def times(name: str, column: Column, kind: T.DataType, unit: Unit, *, up: bool = False) -> Column:
@@ -53,14 +52,14 @@ def durations_of(name: str, column: Column, kind: T.DataType) -> Column:
     """The durations of a column in milliseconds, rounded up; below 0 where there is none, as in `arrow_times`."""
     match kind:
         case T.StringType():
-            return pandas_udf(_text_durations, "long")(column)
+            return pandas_udf(_text_durations, "long")(column)  # type: ignore[call-overload, no-any-return]
         case T.DayTimeIntervalType():
             ms = _from_micros(_micros_of(column), up=True)
         case T.IntegralType():
             ms = column.cast("long")
         case T.FloatType() | T.DoubleType() | T.DecimalType():
             number = column.cast("double")
-            ms = F.when(number == F.floor(number), F.greatest(F.least(number, F.lit(1e18)), F.lit(-1e18)).cast("long"))
+            ms = F.when(number % 1 == 0, F.greatest(F.least(number, F.lit(1e18)), F.lit(-1e18)).cast("long"))
         case T.NullType():
             return F.lit(UNKNOWN)
         case _:
@@ -112,9 +111,11 @@ def _from_floats(number: Column, unit: Unit, up: bool) -> Column:
 
 def _from_texts(text: Column, unit: Unit, up: bool) -> Column:
     """With a zone of its own in every text, the session's does not matter."""
-    with_time = F.when(F.length(text) == _DATE_LENGTH, F.concat(text, F.lit("T00:00:00"))).otherwise(text)
-    has_zone = (F.length(text) > _DATE_LENGTH) & text.rlike(_ZONE)
-    zoned = F.when(has_zone, with_time).otherwise(F.concat(with_time, F.lit("Z")))
+    is_date = F.length(text) == len("2007-01-05")
+    minutes, rest = F.substring(text, 1, 16), F.substring(text, 17, 40)
+    in_full = F.when(is_date, F.concat(text, F.lit("T00:00:00")))
+    in_full = in_full.when(~rest.startswith(":"), F.concat(minutes, F.lit(":00"), rest)).otherwise(text)
+    zoned = F.when(~is_date & text.rlike(_ZONE), in_full).otherwise(F.concat(in_full, F.lit("Z")))
     number = F.when(text.rlike(NUMBER), text).cast("double")
     iso = F.unix_micros(F.when(text.rlike(_JAVA_ISO), zoned).try_cast("timestamp"))
     return F.coalesce(_from_micros(iso, up), _from_floats(number, unit, up))

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .arrow_log import in_one_piece
 from .kernel import UNREADABLE, Events, Numbers, given, judge, openings
 from .kernel.columns import Lanes
 from .kernel.search import Flags, Ints
@@ -55,7 +56,7 @@ class Decide:
 
     def _decided(self, table: pa.Table) -> Iterator[pa.Table]:
         """The outcomes of some whole keys, rule by rule."""
-        keys = _in_one_piece(table[KEY])
+        keys = in_one_piece(table[KEY])
         starts = _starts(keys)
         if self.has_operations:
             yield from self._judged(table, starts)
@@ -82,7 +83,7 @@ class Decide:
                 continue
             own = table.take(pa.array(chosen))
             operations = given(events, group[chosen], own[AT].to_numpy(), own[DEADLINE].to_numpy())
-            shown, names = _in_one_piece(own[SHOWN_KEY]), _in_one_piece(own[OPERATION_ID])
+            shown, names = in_one_piece(own[SHOWN_KEY]), in_one_piece(own[OPERATION_ID])
             yield outcome_table(rule, operations, judge(rule, events, operations), shown, names, _TIME)
 
     def _events(self, table: pa.Table, starts: Ints) -> Events:
@@ -94,7 +95,7 @@ class Decide:
             at=table[AT].to_numpy(),
             kind=table[KIND].to_numpy(),
             kinds=plan.kinds,
-            source=_in_one_piece(table[SOURCE]).dictionary_encode("encode").indices.to_numpy() if has_source else None,
+            source=in_one_piece(table[SOURCE]).dictionary_encode("encode").indices.to_numpy() if has_source else None,
             numbers={name: _numbers(table[number_column(i)]) for i, name in enumerate(plan.numbers)},
             deadlines={w: table[deadline_column(i)].fill_null(UNREADABLE).to_numpy() for i, w in enumerate(withins)},
         )
@@ -135,12 +136,6 @@ def _starts(keys: pa.Array) -> Ints:
     is_new = np.ones(len(keys), bool)
     is_new[1:] = pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)
     return np.append(np.flatnonzero(is_new), len(keys))
-
-
-def _in_one_piece(column: pa.ChunkedArray) -> pa.Array:
-    if column.nbytes > 2**31 - 1:
-        column = column.cast(pa.large_string())
-    return column.combine_chunks()
 
 
 def _numbers(column: pa.ChunkedArray) -> Numbers:

@@ -41,7 +41,7 @@ class Events:
     `kind`       a code: the place of the kind in `kinds`; one that is not a place there is of no concern.
     `source`     a code, the same for the same source; None where no rule asks for sources.
     `numbers`    by name, for `total` and `reached`: "value", and the further columns that a rule adds up.
-    `deadlines`  by the rule's `within`, where that is a column: of opening rows, else UNREADABLE.
+    `deadlines`  by the rule's `within`, where that is a column and events open operations: UNREADABLE where it is.
     """
 
     starts: Ints
@@ -51,6 +51,18 @@ class Events:
     source: Ints | None = None
     numbers: Mapping[str, Numbers] = field(default_factory=dict)
     deadlines: Mapping[Within, Ints] = field(default_factory=dict)
+
+    def take(self, rows: Ints, starts: Ints) -> Events:
+        """Some of the rows, perhaps several times, in other groups."""
+        return Events(
+            starts,
+            self.at[rows],
+            self.kind[rows],
+            self.kinds,
+            None if self.source is None else self.source[rows],
+            {name: numbers.take(rows) for name, numbers in self.numbers.items()},
+            {within: deadlines[rows] for within, deadlines in self.deadlines.items()},
+        )
 
     @cached_property
     def group(self) -> Ints:
@@ -105,7 +117,7 @@ class Lanes:
         events, rule = self._events, self._rule
         code = events.kinds.index(kind) if kind in events.kinds else -1
         chosen: Flags = events.kind == code
-        if kind == rule.opens and not isinstance(rule.within, int):
+        if kind == rule.opens and rule.within in events.deadlines:
             chosen &= events.deadlines[rule.within] != UNREADABLE
         for leaf in rule.leaves:
             if leaf.kind == kind and not isinstance(leaf, Seen):

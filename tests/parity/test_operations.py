@@ -1,0 +1,24 @@
+"""Operations given as a table, on one key or on many, against the law."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from parity import random_rules
+from parity.operations import as_table, by_law, operations
+from parity.tables import as_outcomes
+from parity.tables import as_table as as_log
+from sojourn.pipeline import local
+
+
+@pytest.mark.parametrize("most_keys", [1, 4])
+@pytest.mark.parametrize("seed", range(15))
+def test_the_events_of_all_its_keys_count_for_an_operation(seed: int, most_keys: int) -> None:
+    random = Random(seed)
+    rules = [random_rules.rule(random, f"r{i}") for i in range(6)]
+    given = operations(random, rules, 80, most_keys)
+    log = random_rules.log(random, random.choice([0, 10, 100, 400]))
+    result = local.outcomes(as_log(log), rules, unit="ms", operations=as_table(given))
+    assert as_outcomes(result.outcomes) == by_law(rules, given, log)

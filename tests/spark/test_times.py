@@ -1,0 +1,211 @@
+"""Times in every form people write them: the same milliseconds from Arrow, from Spark and from the calendar."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from sojourn import ConfigError
+from sojourn.pipeline.arrow_times import Times, durations, times
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+UTC = dt.UTC
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
+BAD = None
+
+
+def ms(*parts: int, micros: int = 0) -> int:
+    return (dt.datetime(*parts, micros, tzinfo=UTC) - EPOCH) // dt.timedelta(milliseconds=1)  # type: ignore[arg-type, misc]
+
+
+TEXTS = {
+    "2007-01-05T10:11:12": ms(2007, 1, 5, 10, 11, 12),
+    "2007-01-05 10:11:12": ms(2007, 1, 5, 10, 11, 12),
+    "2007-01-05T10:11:12Z": ms(2007, 1, 5, 10, 11, 12),
+    "2007-01-05T10:11:12.5": ms(2007, 1, 5, 10, 11, 12) + 500,
+    "2007-01-05T10:11:12.123999": ms(2007, 1, 5, 10, 11, 12) + 123,
+    "2007-01-05T10:11:12.123999999": ms(2007, 1, 5, 10, 11, 12) + 123,
+    "2007-01-05T10:11:12+05:30": ms(2007, 1, 5, 4, 41, 12),
+    "2007-01-05T10:11:12+0530": ms(2007, 1, 5, 4, 41, 12),
+    "2007-01-05T10:11:12-05": ms(2007, 1, 5, 15, 11, 12),
+    "2007-01-05T10:11:12.5-00:30": ms(2007, 1, 5, 10, 41, 12) + 500,
+    "2007-01-05T10:11": ms(2007, 1, 5, 10, 11, 0),
+    "2007-01-05T10:11+01:00": ms(2007, 1, 5, 9, 11, 0),
+    "2007-01-05": ms(2007, 1, 5, 0, 0, 0),
+    "2007-03-11T02:30:00": ms(2007, 3, 11, 2, 30, 0),  # an hour that New York does not have
+    "2007-11-04T01:30:00": ms(2007, 11, 4, 1, 30, 0),  # and one that it has twice
+    "1948-05-01T00:00:00.001": ms(1948, 5, 1, 0, 0, 0) + 1,
+    "1948-05-01T00:00:00.0015": ms(1948, 5, 1, 0, 0, 0) + 1,
+    "1582-10-10": ms(1582, 10, 10, 0, 0, 0),
+    "0001-01-01": ms(1, 1, 1, 0, 0, 0),
+    "2100-12-31T23:59:59.999": ms(2100, 12, 31, 23, 59, 59) + 999,
+    "9999-12-31T23:59:59.999999": ms(9999, 12, 31, 23, 59, 59) + 999,
+    "2004-02-29": ms(2004, 2, 29, 0, 0, 0),
+    "1167606000": 1_167_606_000_000,
+    "1167606000.25": 1_167_606_000_250,
+    "1167606000123": 1_167_606_000_123,
+    "-694224000": -694_224_000_000,
+    "2005-02-29": BAD,
+    "2007-04-31": BAD,
+    "2007-13-01": BAD,
+    "2007-00-01": BAD,
+    "2007-01-05T24:00:00": BAD,
+    "2007-01-05T10:61:12": BAD,
+    "2007-01-05T10:11:60": BAD,
+    "2007-01-05T10:11:12 ": BAD,
+    " 2007-01-05": BAD,
+    "2007-01-05\n": BAD,
+    "2007-1-5": BAD,
+    "2007-01-05T10:11:12+25:00": BAD,
+    "05/01/2007": BAD,
+    "yesterday": BAD,
+    "nan": BAD,
+    "": BAD,
+    "1e9": BAD,
+    "999999999999999999": BAD,
+}
+NUMBERS = {
+    0: 0,
+    1: 1_000,
+    -1: -1_000,
+    1_167_606_000: 1_167_606_000_000,
+    99_999_999_999: 99_999_999_999_000,
+    100_000_000_000: 100_000_000_000,
+    -99_999_999_999: -99_999_999_999_000,
+    -100_000_000_000: -100_000_000_000,
+    253_402_300_799_999: 253_402_300_799_999,
+    4_611_686_018_427_387: 4_611_686_018_427_387,
+    4_611_686_018_427_388: BAD,
+    -(2**63): BAD,
+    2**63 - 1: BAD,
+}
+FLOATS = {
+    1_167_606_000.123: 1_167_606_000_123,
+    0.0005: 0,
+    -0.0005: -1,
+    1_167_606_000_123.7: 1_167_606_000_123,
+    253_402_300_799_999.0: 253_402_300_799_999,
+    -1_167_606_000_123.2: -1_167_606_000_124,
+    float("nan"): BAD,
+    float("inf"): BAD,
+    float("-inf"): BAD,
+    1e300: BAD,
+}
+MOMENTS = {
+    dt.datetime(2007, 1, 5, 10, 11, 12, 123_999): ms(2007, 1, 5, 10, 11, 12) + 123,
+    dt.datetime(2007, 3, 11, 2, 30): ms(2007, 3, 11, 2, 30, 0),
+    dt.datetime(1948, 5, 1, 0, 0, 0, 1_500): ms(1948, 5, 1, 0, 0, 0) + 1,
+    dt.datetime(1969, 12, 31, 23, 59, 59, 999_999): -1,
+    dt.datetime(9999, 12, 31, 23, 59, 59, 999_999): ms(9999, 12, 31, 23, 59, 59) + 999,
+}
+DATES = {dt.date(2007, 1, 5): ms(2007, 1, 5, 0, 0, 0), dt.date(1948, 5, 1): ms(1948, 5, 1, 0, 0, 0)}
+DECIMALS = {Decimal("1167606000.123"): 1_167_606_000_123, Decimal("-1.000"): -1_000}
+
+FORMS: dict[str, tuple[dict[Any, int | None], pa.DataType]] = {
+    "text": (TEXTS, pa.string()),
+    "whole numbers": (NUMBERS, pa.int64()),
+    "floats": (FLOATS, pa.float64()),
+    "decimals": (DECIMALS, pa.decimal128(13, 3)),
+    "timestamps without a zone": (MOMENTS, pa.timestamp("us")),
+    "timestamps in UTC": ({at.replace(tzinfo=UTC): ms for at, ms in MOMENTS.items()}, pa.timestamp("us", "UTC")),
+    "dates": (DATES, pa.date32()),
+}
+
+
+def read(found: Times) -> list[int | None]:
+    is_there = ~(found.is_missing | found.is_bad)
+    return [ms if ok else BAD for ms, ok in zip(found.ms.tolist(), is_there.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize(("forms", "kind"), FORMS.values(), ids=FORMS)
+def test_arrow_reads_a_time_in_any_form(forms: dict[Any, int | None], kind: pa.DataType) -> None:
+    column = pa.array([*forms, None], kind)
+    assert dict(zip(forms, read(times("at", column, "auto")), strict=False)) == forms
+    assert times("at", column, "auto").is_missing.tolist() == [False] * len(forms) + [True]
+
+
+@pytest.mark.parametrize("up", [False, True], ids=["down", "up"])
+@pytest.mark.parametrize(("forms", "kind"), FORMS.values(), ids=FORMS)
+def test_spark_reads_a_time_as_arrow_does(
+    spark: SparkSession, forms: dict[Any, int | None], kind: pa.DataType, up: bool
+) -> None:
+    from sojourn.pipeline import spark_times  # noqa: PLC0415  (an extra)
+
+    column = pa.array([*forms, None], kind)
+    schema = "at timestamp_ntz" if kind == pa.timestamp("us") else None  # or Spark would take it for New York's
+    frame = spark.createDataFrame(pa.table({"at": column}), schema)
+    read_there = spark_times.times("at", frame["at"], frame.schema["at"].dataType, "auto", up=up)
+    there = frame.select(read_there.alias("ms")).toArrow()["ms"].to_pylist()
+    assert dict(zip([*forms, None], there, strict=True)) == dict(
+        zip([*forms, None], read(times("at", column, "auto", up=up)), strict=True)
+    )
+
+
+@pytest.mark.parametrize(("unit", "expected"), [("s", [5_000, 10**14]), ("ms", [5, 10**11])])
+def test_a_unit_that_is_named_is_that_of_every_number(unit: Any, expected: list[int]) -> None:
+    assert read(times("at", pa.array([5, 10**11]), unit)) == expected
+    assert read(times("at", pa.array([5.0, 1e11]), unit)) == expected
+    assert read(times("at", pa.array(["5", "100000000000"]), unit)) == expected
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_timestamps_of_every_unit_are_rounded_down_or_up_but_never_towards_zero(unit: str) -> None:
+    per_ms = {"s": 0.001, "ms": 1, "us": 1_000, "ns": 1_000_000}[unit]
+    for count in (-1, 0, 1):
+        column = pa.array([count]).cast(pa.timestamp(unit))
+        down, up = (read(times("at", column, "auto", up=up))[0] for up in (False, True))
+        exact = count / per_ms
+        assert (down, up) == (int(exact // 1), -int(-exact // 1))
+
+
+DURATIONS: dict[str, tuple[list[Any], pa.DataType]] = {
+    "text": (["15 min", "1h30m", "0.1 ms", "-1 s", "soon", "1500", "", "9999999999999 weeks", None], pa.string()),
+    "whole numbers": ([0, 1500, -1, 2**62, -(2**63), None], pa.int64()),
+    "floats": ([0.0, 1500.0, 1.5, -1.0, float("nan"), float("inf"), -1e300, 1e300, None], pa.float64()),
+    "intervals": (
+        [dt.timedelta(microseconds=1), dt.timedelta(hours=1.5), dt.timedelta(days=-1), dt.timedelta(days=99), None],
+        pa.duration("us"),
+    ),
+}
+EXPECTED_DURATIONS = {
+    "text": [900_000, 5_400_000, 1, -1, -3, -3, -3, -2, -3],
+    "whole numbers": [0, 1500, -1, -2, -1, -3],
+    "floats": [0, 1500, -3, -1, -3, -3, -1, -2, -3],
+    "intervals": [1, 5_400_000, -1, 99 * 86_400_000, -3],
+}
+
+
+@pytest.mark.parametrize("form", DURATIONS)
+def test_arrow_reads_a_duration_in_any_form(form: str) -> None:
+    values, kind = DURATIONS[form]
+    assert durations("within", pa.array(values, kind)).tolist() == EXPECTED_DURATIONS[form]
+
+
+@pytest.mark.parametrize("form", DURATIONS)
+def test_spark_reads_a_duration_as_arrow_does(spark: SparkSession, form: str) -> None:
+    from sojourn.pipeline import spark_times  # noqa: PLC0415  (an extra)
+
+    values, kind = DURATIONS[form]
+    frame = spark.createDataFrame(pa.table({"within": pa.array(values, kind), "place": list(range(len(values)))}))
+    column = spark_times.durations_of("within", frame["within"], frame.schema["within"].dataType)
+    there = frame.orderBy("place").select(column.alias("ms")).toArrow()["ms"].to_pylist()
+    assert there == EXPECTED_DURATIONS[form]
+
+
+@pytest.mark.parametrize(
+    "column", [pa.array([True]), pa.array([[1]]), pa.array([b"x"])], ids=["bool", "list", "binary"]
+)
+def test_a_column_of_something_else_is_refused_by_name(spark: SparkSession, column: pa.Array) -> None:
+    from sojourn.pipeline import spark_times  # noqa: PLC0415  (an extra)
+
+    frame = spark.createDataFrame(pa.table({"when": column}))
+    with pytest.raises(ConfigError, match=r"column 'when' is .*; a time is"):
+        times("when", column, "auto")
+    with pytest.raises(ConfigError, match=r"column 'when' is .*; a time is"):
+        spark_times.times("when", frame["when"], frame.schema["when"].dataType, "auto")
