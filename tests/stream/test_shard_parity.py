@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parity.test_kernel import by_fold
+from parity.tables import by_fold
 from rules.strategies import all_events, logs_of_two_keys, rules
 from sojourn.rules import Event, Outcome, Reached, Rule
 from stream.shards import NEVER_LATE, Run, micro_batches, shape_of
@@ -24,7 +24,7 @@ def as_told(outcome: Outcome) -> Outcome:
 
 def check(rule: Rule, log: list[Event], late: int, random: Random) -> None:
     """After each micro-batch, what has been told is what ends before the watermark: neither more nor less."""
-    decided = sorted(map(as_told, by_fold(rule, log)))
+    decided = sorted(map(as_told, by_fold([rule], log)))
     run = Run(shape_of(rule), random)
     for batch, watermark in micro_batches(log, late, random):
         assert run.step(batch, watermark).late.num_rows == 0

@@ -13,7 +13,7 @@ from ...rules import Duration, Rule, duration_ms, duration_text
 from .. import schema as S  # noqa: N812
 from ..plan import Plan
 from ..reasons import row_checks, rule_checks
-from ..spark_log import SparkLog
+from ..spark_log import SparkLog, first_reason, row_as_json
 from .pack import ASIDE, IN_SCHEMA, LATE, OPENED, SHARD, Pack, Unpack
 from .processor import OUT_SCHEMA, ShardProcessor
 from .settings import Settings, fingerprint, settings_of
@@ -82,11 +82,11 @@ def _number_type(events: DataFrame, plan: Plan, number: str) -> pa.DataType:
 
 def _read(events: DataFrame, log: SparkLog, shape: Shape) -> DataFrame:
     """The events as columns of `Shape.fresh`, with their time, and with a reason where they cannot be used."""
-    reason = F.coalesce(*(F.when(flag, text) for flag, text in row_checks(log) + rule_checks(shape.rule, log)))
+    reason = first_reason(row_checks(log) + rule_checks(shape.rule, log))
     columns = {
         _TIME: F.timestamp_millis(log.at),
         S.REASON: reason,
-        S.ROW: F.when(reason.isNotNull(), _as_json(F.struct("*"))),
+        S.ROW: F.when(reason.isNotNull(), row_as_json()),
         S.KEY: log.key,
         S.KIND: log.kind_code,
         S.AT: log.at,
@@ -126,7 +126,9 @@ def _of_use(rows: DataFrame, late_ms: int, shards: int) -> DataFrame:
 def _shown(rows: DataFrame, shape: Shape, late_ms: int, settings: Settings) -> DataFrame:
     """Outcomes, with what is none in the column `aside`, and counts in the query's progress."""
     reason = F.when(F.col(LATE).isNotNull(), f"more than {duration_text(late_ms)} late").otherwise(F.col(S.REASON))
-    row = F.when(F.col(LATE).isNotNull(), _as_json(_late_event(shape))).otherwise(F.col(S.ROW))
+    row = F.when(F.col(LATE).isNotNull(), F.to_json(_late_event(shape), {"ignoreNullFields": "false"})).otherwise(
+        F.col(S.ROW)
+    )
     aside = F.when(reason.isNotNull(), F.struct(reason.alias(S.REASON), row.alias(S.ROW)))
     endings = [F.count_if(F.col(S.OUTCOME) == ending).alias(ending) for ending in S.ENDINGS]
     return (
@@ -150,7 +152,3 @@ def _late_event(shape: Shape) -> Column:
     named = [column.alias(plan.columns[ours]) for ours, column in of.items()]
     numbers = [F.col(f"{LATE}.{name}").alias(plan.column_of(number)) for number, name in shape.number_names.items()]
     return F.struct(*named, *numbers)
-
-
-def _as_json(row: Column) -> Column:
-    return F.to_json(row, {"ignoreNullFields": "false"})

@@ -9,7 +9,7 @@ the same bytes under the same number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -39,17 +39,15 @@ class Segment:
         return len(self.hash)
 
     @staticmethod
-    def from_bytes(shape: Shape, data: bytes, number: int) -> Segment:
-        return Segment(pa.ipc.read_record_batch(pa.py_buffer(data), shape.kept), number)
+    def from_bytes(shape: Shape, data: bytes | pa.Buffer, number: int) -> Segment:
+        return Segment(pa.ipc.read_record_batch(data, shape.kept), number)
 
-    def to_bytes(self) -> bytes:
-        data: bytes = self.kept.serialize().to_pybytes()
-        return data
-
-    def numbered(self, salt: str) -> Segment:
-        """The same, under a number of its own: it is made from its bytes, and from what else it is to depend on."""
-        digest = blake2b(self.to_bytes(), digest_size=8, key=blake2b(salt.encode(), digest_size=16).digest())
-        return Segment(self.kept, int.from_bytes(digest.digest()) >> 1)
+    def numbered(self, shape: Shape, others: Sequence[Segment]) -> tuple[Segment, pa.Buffer]:
+        """The same under a number of its own, and its bytes."""
+        data = self.kept.serialize()
+        salt = blake2b(f"{shape.kept} {[segment.number for segment in others]}".encode(), digest_size=32)
+        number = int.from_bytes(blake2b(data, digest_size=8, key=salt.digest()).digest()) >> 1
+        return Segment.from_bytes(shape, data, number), data
 
     def find(self, hashes: Ints, keys: pa.Array) -> Ints:
         """The place of each key, -1 if it is not here. O(keys * log(places)); keys of equal hash are told apart."""
@@ -87,11 +85,12 @@ class Found(NamedTuple):
 
 
 class Kept:
-    """What a shard keeps: its segments, the oldest first."""
+    """What a shard keeps: its segments, the oldest first, and the bytes of those that are to be written."""
 
-    def __init__(self, shape: Shape, segments: Sequence[Segment]) -> None:
+    def __init__(self, shape: Shape, segments: Sequence[Segment], added: Mapping[int, pa.Buffer] | None = None) -> None:
         self._shape = shape
         self.segments = list(segments)
+        self.added = added or {}
         self._is_valid = [self._valid(place) for place in range(len(segments))]
 
     def _valid(self, place: int) -> Flags:
@@ -139,10 +138,10 @@ class Kept:
             newest = self._merged([*newer, newest], [*valid, np.arange(len(newest))], is_first=not older)
         if not older and not len(newest):
             return Kept(self._shape, [])
-        newest = newest.numbered(f"{self._shape.kept} {[segment.number for segment in self.segments]}")
+        newest, data = newest.numbered(self._shape, self.segments)
         for segment, places in zip(older, taken, strict=False):
             segment.replaced[newest.number] = np.concatenate([places, *map(segment.replaced_by, newer)])
-        return Kept(self._shape, [*older, newest])
+        return Kept(self._shape, [*older, newest], {newest.number: data})
 
     def _merged(self, segments: Sequence[Segment], places: Sequence[Ints], *, is_first: bool) -> Segment:
         """These places as one segment: without those that say that nothing is kept, if nothing older could be."""

@@ -103,9 +103,8 @@ def _save(store: Store, cache: Cache, old: Head, kept: Kept, pending: int) -> No
     due = kept.next_due
     new = Head(numbers, pending, NEVER if due == NEVER else due + 1)
     if new != old:
-        added = [segment for segment in kept.segments if segment.number not in old.segments]
-        store.save(old, new, {segment.number: segment.to_bytes() for segment in added})
+        store.save(old, new, {number: data.to_pybytes() for number, data in kept.added.items()})
         for number in set(old.segments) - set(numbers):
             cache.drop(number)
-        for segment in added:
+        for segment in kept.segments:
             cache.add(segment)
