@@ -6,7 +6,7 @@ READY  := .venv/.ready
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check stress mutants unfinished bench clean
+.PHONY: help setup run test check stress chaos mutants unfinished bench clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,9 @@ check: $(READY) ## Style, types and who may import whom
 
 stress: $(READY) ## Threads at full speed, a million tasks at once
 	$(BIN)/python -m pytest -m stress
+
+chaos: $(READY) ## Streams killed at random points, a worker of a cluster killed
+	$(BIN)/python -m pytest -m chaos tests/stream
 
 unfinished: $(READY) ## What the purgatory and the hub do not hold yet (tests/unfinished.txt)
 	$(BIN)/python -m pytest -m unfinished --tb=line

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from random import Random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parity.tables import by_fold
 from rules.strategies import all_events, logs_of_two_keys, rules
 from sojourn.rules import Event, Outcome, Reached, Rule
 from stream.shards import NEVER_LATE, Run, micro_batches, shape_of
+
+FEW = settings(max_examples=settings.default.max_examples // 4)
+"""Long logs take long."""
 
 lateness = st.integers(0, 4)
 randoms = st.randoms(use_true_random=False)
@@ -20,6 +23,14 @@ ALL = [event for key in ("k", "l", "m", "no") for event in all_events(key, "a b 
 def as_told(outcome: Outcome) -> Outcome:
     """A stream tells an end before it can know that the condition is met later."""
     return outcome if outcome.outcome == "completed" else outcome._replace(met_at=None)
+
+
+def long_log(random: Random) -> list[Event]:
+    log = random.choices(ALL, k=random.randrange(60))
+    for i, event in enumerate(log):
+        at = random.randrange(25)
+        log[i] = event._replace(at=at, columns={**(event.columns or {}), "due": at + random.randrange(-1, 6)})
+    return log
 
 
 def check(rule: Rule, log: list[Event], late: int, random: Random) -> None:
@@ -42,10 +53,8 @@ def test_a_shard_tells_what_the_fold_decides_as_soon_as_it_is_final(
     check(rule, log, late, random)
 
 
+@FEW
 @given(rules, st.integers(0, 2**32), lateness)
 def test_so_it_does_over_longer_logs(rule: Rule, seed: int, late: int) -> None:
     random = Random(seed)
-    log = [event._replace(at=random.randrange(25)) for event in random.choices(ALL, k=random.randrange(60))]
-    for i, event in enumerate(log):
-        log[i] = event._replace(columns={**event.columns, "due": event.at + random.randrange(-1, 6)})
-    check(rule, log, late, random)
+    check(rule, long_log(random), late, random)

@@ -139,8 +139,10 @@ class Kept:
         if not older and not len(newest):
             return Kept(self._shape, [])
         newest, data = newest.numbered(self._shape, self.segments)
+        gone = {segment.number for segment in newer}
         for segment, places in zip(older, taken, strict=False):
-            segment.replaced[newest.number] = np.concatenate([places, *map(segment.replaced_by, newer)])
+            replaced = np.concatenate([places, *map(segment.replaced_by, newer)])
+            segment.replaced = {n: p for n, p in segment.replaced.items() if n not in gone} | {newest.number: replaced}
         return Kept(self._shape, [*older, newest], {newest.number: data})
 
     def _merged(self, segments: Sequence[Segment], places: Sequence[Ints], *, is_first: bool) -> Segment:
