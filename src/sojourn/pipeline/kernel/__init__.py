@@ -21,8 +21,10 @@ as all events would. (`Operations.first` is a place among rows: `given` finds it
 from .columns import NEVER as NEVER
 from .columns import UNREADABLE as UNREADABLE
 from .columns import Events as Events
+from .columns import Lanes as Lanes
 from .columns import Numbers as Numbers
 from .evidence import Operations as Operations
+from .evidence import reaching as reaching
 from .judge import CANCELLED as CANCELLED
 from .judge import COMPLETED as COMPLETED
 from .judge import EXPIRED as EXPIRED
@@ -32,4 +34,5 @@ from .judge import Words as Words
 from .judge import judge as judge
 from .keep import still_needed as still_needed
 from .openings import given as given
+from .openings import opening_rows as opening_rows
 from .openings import openings as openings

@@ -48,15 +48,18 @@ def evidence(leaf: Leaf, lanes: Lanes, events: Events, operations: Operations) -
         case Total():
             return Amounts(leaf, lane, events, operations)
         case Reached():
-            values = events.numbers[number_of(leaf)].values[lane.rows]
-            reached = lane.only(events, _at_least(leaf.at_least, values))
-            firsts = reached if leaf.by == 1 else reached.only(events, _previous(reached, events) < 0)
             starts = events.starts[operations.group]
-            return Count(leaf.by, firsts, starts, _ends(events, operations), operations.opened_at)
+            return Count(leaf.by, reaching(leaf, lane, events), starts, _ends(events, operations), operations.opened_at)
         case Seen(distinct="source", times=times) if times > 1:
             return _sources(times, lane, events, operations)
         case Seen():
             return Count(leaf.times, lane, operations.first, _ends(events, operations), operations.opened_at)
+
+
+def reaching(leaf: Reached, lane: Lane, events: Events) -> Lane:
+    """Of a lane, the rows that reached a level: the first of each source, where the leaf tells sources apart."""
+    reached = lane.only(events, _at_least(leaf.at_least, events.numbers[number_of(leaf)].values[lane.rows]))
+    return reached if leaf.by == 1 else reached.only(events, _previous(reached, events) < 0)
 
 
 class Count:

@@ -10,21 +10,26 @@ from .evidence import Operations
 from .search import Flags, Ints, bisect
 
 
-def openings(rule: Rule, events: Events, lanes: Lanes | None = None) -> Operations:
-    """The operations that events open, by group, then time, then deadline: `law.openings`, for columns."""
-    rows = (lanes or Lanes(rule, events))[rule.opens].rows
+def openings(rule: Rule, events: Events, lanes: Lanes | None = None, rows: Ints | None = None) -> Operations:
+    """The operations that events open, by group, then time, then deadline: `law.openings`, for columns.
+
+    `rows` are those of `opening_rows`, or some of them.
+    """
+    rows = opening_rows(rule, events, lanes) if rows is None else rows
     group, at = events.group[rows], events.at[rows]
-    if isinstance(rule.within, int):
-        deadline = at + rule.within
-    else:
-        deadline = events.deadlines[rule.within][rows]
-        order = np.lexsort((deadline, at, group))
-        rows, group, at, deadline = rows[order], group[order], at[order], deadline[order]
+    deadline = at + rule.within if isinstance(rule.within, int) else events.deadlines[rule.within][rows]
     first = events.instant[rows]
-    if rule.per == "first":
-        kept = np.flatnonzero(_is_new(group))
-        return Operations(group[kept], at[kept], deadline[kept], np.ones(len(kept), np.int64), first[kept])
-    return Operations(group, at, deadline, _ordinals(first), first)
+    ordinal = np.ones(len(rows), np.int64) if rule.per == "first" else _ordinals(first)
+    return Operations(group, at, deadline, ordinal, first)
+
+
+def opening_rows(rule: Rule, events: Events, lanes: Lanes | None = None) -> Ints:
+    """The rows that open operations, in the order of `openings`."""
+    rows = (lanes or Lanes(rule, events))[rule.opens].rows
+    group = events.group[rows]
+    if not isinstance(rule.within, int):
+        rows = rows[np.lexsort((events.deadlines[rule.within][rows], events.at[rows], group))]
+    return rows[_is_new(group)] if rule.per == "first" else rows
 
 
 def given(events: Events, group: Ints, opened_at: Ints, deadline: Ints) -> Operations:

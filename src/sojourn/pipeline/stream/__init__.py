@@ -1,0 +1,10 @@
+"""The law over Spark's streams: the outcomes of `batch`, told while events are still coming.
+
+outcomes = stream.outcomes(events, rule, key="case_id", kind="activity", at="timestamp", late="1 hour")
+query = stream.write(outcomes, "outcomes/", checkpoint="checkpoint/")
+"""
+
+from .frame import decided as decided
+from .frame import outcomes as outcomes
+from .frame import set_aside as set_aside
+from .sink import write as write

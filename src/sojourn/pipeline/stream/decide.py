@@ -1,0 +1,161 @@
+"""One step of a shard: what is known of some keys, and a watermark, give outcomes and what is still to be kept.
+
+The watermark promises that no event stamped before it is still to come: so what ends before it is final. Openings are
+settled in the same way. Until the watermark has passed an opening, one that comes later may take its place (under
+`per = "first"`) or its number: it is kept as an event, and opens anew each time. From then on it is an operation.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ..kernel import COMPLETED, EXPIRED, NEVER, Lanes, Operations, Verdicts, Words, given, judge, opening_rows, openings
+from ..kernel.alive import Chains
+from ..kernel.search import Flags, Ints
+from ..schema import DEADLINE, KEY, OPENED_AT
+from ..tables import outcome_table
+from .groups import Groups, Opened
+from .keep import needed_rows
+from .shape import DUE, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, PENDING, SINCE, TIME
+
+NO_WATERMARK = np.iinfo(np.int64).min
+"""Nothing is settled yet."""
+
+
+class Step(NamedTuple):
+    """What a step gives. `kept` replaces what was kept of these keys: a row that holds nothing says just that."""
+
+    outcomes: pa.Table
+    kept: pa.RecordBatch
+
+
+def decide(groups: Groups, watermark: int = NO_WATERMARK) -> Step:
+    """Tell what has ended, and keep the rest.
+
+    An eager shape tells every end but the deadline's as soon as the events that are there give it.
+    """
+    shape, events = groups.shape, groups.events
+    lanes = Lanes(shape.rule, events)
+    opened, row = _opened(groups, lanes)
+    operations = given(events, opened.group, opened.since, opened.since + opened.deadline - opened.opened_at)
+    verdicts = judge(shape.rule, events, operations, lanes)
+    is_told = verdicts.at < watermark
+    if shape.is_eager:
+        is_told |= verdicts.ending != EXPIRED
+    if shape.rule.keeps_alive is not None:
+        chains = Chains(lanes[shape.rule.keeps_alive], events, operations)
+        opened = opened._replace(since=_alive_since(opened, chains, watermark))
+    is_spent = groups.is_spent.copy()
+    is_spent[row[is_told & (row >= 0)]] = True
+    outcomes = _outcomes(groups, opened, verdicts, is_told)
+    return Step(outcomes, _kept(groups, lanes, watermark, opened, verdicts.at, ~is_told, is_spent))
+
+
+def _opened(groups: Groups, lanes: Lanes) -> tuple[Opened, Ints]:
+    """All operations there are: those whose opening is certain and those that rows open, with that row, or else -1."""
+    rule, known = groups.shape.rule, groups.opened
+    rows = opening_rows(rule, groups.events, lanes)
+    found = openings(rule, groups.events, lanes, rows)
+    is_new = ~groups.is_spent[rows]
+    if rule.per == "first":
+        is_new &= ~groups.is_claimed[found.group]
+    fresh = _chosen(Opened(found.group, found.opened_at, found.deadline, found.opened_at, found.ordinal), is_new)
+    columns = [np.concatenate(pair) for pair in zip(fresh, known, strict=True)]
+    return Opened(*columns), np.append(rows[is_new], np.full(len(known.group), -1))
+
+
+def _alive_since(opened: Opened, chains: Chains, watermark: int) -> Ints:
+    """When an operation was last alive before the watermark: all that is to be known of the events up to then."""
+    certain = np.flatnonzero(opened.opened_at < watermark)
+    since = opened.since.copy()
+    in_force = chains.deadline_at(certain, np.full(len(certain), watermark - 1)) if certain.size else since[certain]
+    since[certain] = in_force - (opened.deadline - opened.opened_at)[certain]
+    return since
+
+
+def _outcomes(groups: Groups, opened: Opened, verdicts: Verdicts, is_told: Flags) -> pa.Table:
+    """The outcome table. When a condition would have been met after the end is not known yet, so it is not told."""
+    told = np.flatnonzero(is_told)
+    group, opened_at, deadline, since, ordinal = (column[told] for column in opened)
+    ending, at = verdicts.ending[told], verdicts.at[told]
+    ended = Verdicts(
+        ending,
+        at,
+        verdicts.deadline[told],
+        np.where(ending == COMPLETED, at, NEVER),
+        Words(verdicts.decided_by.codes[told], verdicts.decided_by.texts),
+        Words(verdicts.missing.codes[told], verdicts.missing.texts),
+    )
+    operations = Operations(group, opened_at, deadline, ordinal, since)
+    return outcome_table(groups.shape.rule, operations, ended, groups.key.take(pa.array(group)), time=TIME)
+
+
+def _kept(
+    groups: Groups, lanes: Lanes, watermark: int, opened: Opened, ends: Ints, is_open: Flags, is_spent: Flags
+) -> pa.RecordBatch:
+    """What is still to be kept of the keys: of those of which something is, or was."""
+    shape, count = groups.shape, len(groups.hash)
+    is_first = shape.rule.per == "first"
+    is_done = groups.is_done | (is_first & _any_of(opened.group[~is_open], count))
+    certain = np.flatnonzero(is_open & (opened.opened_at < watermark))
+    is_claimed = is_done | (is_first & _any_of(opened.group[certain], count))
+    since = np.full(count, NEVER)
+    np.minimum.at(since, opened.group[is_open], opened.since[is_open])
+    rows = np.flatnonzero(needed_rows(groups, lanes, watermark, since, is_claimed, is_done))
+    due = _due(groups, rows, watermark, opened.group[is_open], ends[is_open])
+    certain = certain[np.argsort(opened.group[certain], kind="stable")]
+    pending = np.bincount(opened.group[is_open], minlength=count)
+    in_rows, in_operations = (np.bincount(g, minlength=count) for g in (groups.group[rows], opened.group[certain]))
+    chosen = np.flatnonzero(groups.was_kept | is_done | (in_rows > 0) | (in_operations > 0))
+    spent = is_spent | (groups.at < watermark)
+    columns = {
+        HASH: pa.array(groups.hash[chosen]),
+        KEY: groups.key.take(pa.array(chosen)),
+        DUE: pa.array(due[chosen]),
+        PENDING: pa.array(pending[chosen]),
+        IS_DONE: pa.array(is_done[chosen]),
+        EVENTS: _lists(shape.kept_row, in_rows[chosen], _taken(groups.rows | {IS_SPENT: pa.array(spent)}, rows)),
+        OPERATIONS: _lists(shape.kept_operation, in_operations[chosen], _operation_columns(opened, certain)),
+    }
+    return pa.RecordBatch.from_arrays([columns[name] for name in shape.kept.names], schema=shape.kept)
+
+
+def _due(groups: Groups, rows: Ints, watermark: int, open_group: Ints, ends: Ints) -> Ints:
+    """When to look at each key again: at the first end there is to tell; else when its last row has become useless."""
+    due = np.full(len(groups.hash), NEVER)
+    unsettled = rows[groups.at[rows] >= watermark]
+    due[groups.group[unsettled]] = groups.at[unsettled]  # in the order of time: the last one stays
+    due[open_group] = NEVER
+    np.minimum.at(due, open_group, ends)
+    return due
+
+
+def _operation_columns(opened: Opened, chosen: Ints) -> dict[str, pa.Array]:
+    names = {OPENED_AT: opened.opened_at, DEADLINE: opened.deadline, SINCE: opened.since, ORDINAL: opened.ordinal}
+    return {name: pa.array(column[chosen]) for name, column in names.items()}
+
+
+def _taken(columns: dict[str, pa.Array], rows: Ints) -> dict[str, pa.Array]:
+    places = pa.array(rows)
+    return {name: column.take(places) for name, column in columns.items()}
+
+
+def _lists(element: pa.StructType, counts: Ints, columns: dict[str, pa.Array]) -> pa.ListArray:
+    """Lists of so many elements each, one after the other."""
+    offsets = pa.array(np.append(0, np.cumsum(counts)), pa.int32())
+    fields = list(element)
+    elements = pa.StructArray.from_arrays([columns[field.name] for field in fields], fields=fields)
+    return pa.ListArray.from_arrays(offsets, elements)
+
+
+def _chosen(opened: Opened, chosen: Flags) -> Opened:
+    return Opened(*(column[chosen] for column in opened))
+
+
+def _any_of(group: Ints, count: int) -> Flags:
+    flags = np.zeros(count, bool)
+    flags[group] = True
+    return flags

@@ -1,0 +1,54 @@
+"""Small files on whatever file system Spark can reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+class Files:
+    """Hadoop's file systems, for the little that is needed of them."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._jvm: Any = spark.sparkContext._jvm
+        self._conf: Any = spark.sparkContext._jsc.hadoopConfiguration()
+
+    def exists(self, path: str) -> bool:
+        at, files = self._at(path)
+        return bool(files.exists(at))
+
+    def rename(self, old: str, new: str) -> None:
+        """Atomic where the file system's own is: on HDFS and on local disks."""
+        at, files = self._at(old)
+        target, _ = self._at(new)
+        files.mkdirs(target.getParent())
+        if not files.rename(at, target):
+            raise OSError(f"cannot rename {old} to {new}")
+
+    def delete(self, path: str) -> None:
+        at, files = self._at(path)
+        files.delete(at, True)
+
+    def read(self, path: str) -> str | None:
+        """The text of a file; None if there is none."""
+        at, files = self._at(path)
+        if not files.exists(at):
+            return None
+        stream = files.open(at)
+        try:
+            return bytes(stream.readAllBytes()).decode()
+        finally:
+            stream.close()
+
+    def write(self, path: str, text: str) -> None:
+        at, files = self._at(path)
+        stream = files.create(at, True)
+        try:
+            stream.write(text.encode())
+        finally:
+            stream.close()
+
+    def _at(self, path: str) -> tuple[Any, Any]:
+        at = self._jvm.org.apache.hadoop.fs.Path(path)
+        return at, at.getFileSystem(self._conf)

@@ -1,0 +1,154 @@
+"""What is known of some keys, brought together: what was kept of them, and the events that have just come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ..kernel import UNREADABLE, Events, Numbers
+from ..kernel.search import Flags, Ints
+from ..schema import AT, DEADLINE, KEY, KIND, OPENED_AT, SOURCE
+from .shape import EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, SINCE, Shape
+
+
+class Keys(NamedTuple):
+    """The different keys of some events, and for each event the place of its own among them."""
+
+    hash: Ints
+    key: pa.Array
+    place: Ints
+
+
+def different_keys(fresh: pa.RecordBatch) -> Keys:
+    encoded = fresh[KEY].dictionary_encode()
+    place = encoded.indices.to_numpy()
+    last = np.empty(len(encoded.dictionary), np.int64)
+    last[place] = np.arange(len(place))
+    return Keys(fresh[HASH].to_numpy()[last], encoded.dictionary, place)
+
+
+class Opened(NamedTuple):
+    """Operations that were opened for certain, as columns: `group` is the place of their key."""
+
+    group: Ints
+    opened_at: Ints
+    deadline: Ints
+    since: Ints
+    ordinal: Ints
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Keys in the order of their hash, with the rows of each in the order of time.
+
+    `rows` holds the columns of `Shape.kept_row`; `group` is the place of each row's key.
+    """
+
+    shape: Shape
+    hash: Ints
+    key: pa.Array
+    was_kept: Flags
+    is_done: Flags
+    group: Ints
+    rows: dict[str, pa.Array]
+    opened: Opened
+
+    @cached_property
+    def at(self) -> Ints:
+        return _ints(self.rows[AT])
+
+    @cached_property
+    def kind(self) -> Ints:
+        return _ints(self.rows[KIND])
+
+    @cached_property
+    def is_spent(self) -> Flags:
+        return _flags(self.rows[IS_SPENT])
+
+    @cached_property
+    def is_claimed(self) -> Flags:
+        """Whether a key has, or had, an operation for certain."""
+        is_claimed = self.is_done.copy()
+        is_claimed[self.opened.group] = True
+        return is_claimed
+
+    @cached_property
+    def events(self) -> Events:
+        """The rows, as the kernel reads them."""
+        source = self.rows.get(SOURCE)
+        return Events(
+            starts=np.searchsorted(self.group, np.arange(len(self.hash) + 1)),
+            at=self.at,
+            kind=self.kind,
+            kinds=self.shape.plan.kinds,
+            source=None if source is None else source.dictionary_encode("encode").indices.to_numpy(),
+            numbers={number: _numbers(self.rows[name]) for number, name in self.shape.number_names.items()},
+            deadlines={within: self._deadlines() for within in self.shape.plan.withins},
+        )
+
+    def _deadlines(self) -> Ints:
+        """Rows that are spent come first in their instant, so that those that open go on counting after them."""
+        deadlines: Ints = self.rows[DEADLINE].fill_null(UNREADABLE).to_numpy()
+        return np.where(self.is_spent & (deadlines != UNREADABLE), UNREADABLE + 1, deadlines)
+
+
+def together(shape: Shape, kept: pa.RecordBatch, fresh: pa.RecordBatch, keys: Keys, place: Ints) -> Groups:
+    """Kept keys and events as one; `place` says for each of the events' keys where it stands in `kept`, -1 if not."""
+    is_new = place < 0
+    hashes = np.concatenate([_ints(kept[HASH]), keys.hash[is_new]])
+    by_hash = np.argsort(hashes, kind="stable")
+    rank = np.empty(len(hashes), np.int64)
+    rank[by_hash] = np.arange(len(hashes))
+    number = np.where(is_new, kept.num_rows - 1 + np.cumsum(is_new), place)
+    names = pa.concat_arrays([kept[KEY], keys.key.filter(pa.array(is_new))])
+    row_group, rows = _flat(kept[EVENTS])
+    group = rank[np.concatenate([row_group, number[keys.place]])]
+    columns = {name: pa.concat_arrays([rows[name], fresh[name]]) for name in shape.fresh.names[2:]}
+    columns[IS_SPENT] = pa.concat_arrays([rows[IS_SPENT], pa.array(np.zeros(fresh.num_rows, bool))])
+    order = np.lexsort((~_flags(columns[IS_SPENT]), _ints(columns[AT]), group))
+    indices = pa.array(order)
+    is_there = np.arange(len(hashes)) < kept.num_rows
+    return Groups(
+        shape,
+        hashes[by_hash],
+        names.take(pa.array(by_hash)),
+        is_there[by_hash],
+        np.append(_flags(kept[IS_DONE]), np.zeros(int(is_new.sum()), bool))[by_hash],
+        group[order],
+        {name: column.take(indices) for name, column in columns.items()},
+        _opened(kept[OPERATIONS], rank),
+    )
+
+
+def _opened(kept: pa.ListArray, rank: Ints) -> Opened:
+    group, columns = _flat(kept)
+    opened_at = _ints(columns[OPENED_AT])
+    since = _ints(columns[SINCE]) if SINCE in columns else opened_at
+    return Opened(rank[group], opened_at, _ints(columns[DEADLINE]), since, _ints(columns[ORDINAL]))
+
+
+def _flat(lists: pa.ListArray) -> tuple[Ints, dict[str, pa.Array]]:
+    """The elements of all lists one after the other, column by column, and which list each is from."""
+    elements = lists.flatten()
+    counts = np.diff(lists.offsets.to_numpy())
+    names = [field.name for field in elements.type]
+    return np.repeat(np.arange(len(lists)), counts), dict(zip(names, elements.flatten(), strict=True))
+
+
+def _ints(column: pa.Array) -> Ints:
+    values: Ints = column.to_numpy()
+    return values
+
+
+def _flags(column: pa.Array) -> Flags:
+    values: Flags = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _numbers(column: pa.Array) -> Numbers:
+    is_number = column.is_valid().to_numpy(zero_copy_only=False)
+    return Numbers(column.fill_null(0).to_numpy(), is_number)

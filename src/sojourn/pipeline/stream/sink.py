@@ -1,0 +1,128 @@
+"""Outcomes into Parquet, exactly once for every reader."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
+from pyspark.sql.streaming.query import StreamingQuery
+
+from ...errors import ConfigError
+from .. import schema as S  # noqa: N812
+from .files import Files
+from .frame import METRICS, decided, set_aside
+from .pack import ASIDE
+from .settings import Settings, check_same
+
+OUTCOMES, QUARANTINE = "outcomes", "quarantine"
+
+_ROCKSDB = "spark.sql.streaming.stateStore"
+DEFAULTS = {
+    f"{_ROCKSDB}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    f"{_ROCKSDB}.rocksdb.changelogCheckpointing.enabled": "true",
+}
+"""What a stream of ours wants of Spark: state in RocksDB, of which a checkpoint takes what has changed."""
+
+_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+def write(
+    outcomes: DataFrame,
+    path: str,
+    *,
+    checkpoint: str,
+    available_now: bool = False,
+    every: str | None = None,
+    name: str | None = None,
+) -> StreamingQuery:
+    """Start a query that writes what `outcomes` gives as Parquet: `path/outcomes` and, set aside, `path/quarantine`.
+
+    A micro-batch becomes one directory, `batch=17`, that appears all at once, if it has any rows. A batch that is
+    repeated after a failure gives the same rows, and leaves the directory as it is. So no reader sees an outcome twice,
+    or half a batch.
+    """
+    settings = _settings(outcomes)
+    spark = outcomes.sparkSession
+    files = Files(spark)
+    check_checkpoint(files, checkpoint, settings)
+    sink = Sink(files, path)
+    writer = outcomes.writeStream.foreachBatch(sink).option("checkpointLocation", checkpoint)
+    if name is not None:
+        writer = writer.queryName(name)
+    if available_now:
+        writer = writer.trigger(availableNow=True)
+    elif every is not None:
+        writer = writer.trigger(processingTime=every)
+    with configured(spark, int(settings["shards"])):
+        return writer.start()
+
+
+class Sink:
+    """What `foreachBatch` calls."""
+
+    def __init__(self, files: Files, path: str) -> None:
+        self._files = files
+        self._path = path.rstrip("/")
+        self._drafts = f"{self._path}/_drafts"
+
+    def __call__(self, rows: DataFrame, batch: int) -> None:
+        """Spark's state moves on as rows are computed: so they are, also if this batch has been written before."""
+        seen = Observation()
+        counts = {OUTCOMES: F.count(S.OPERATION_ID), QUARANTINE: F.count(ASIDE)}
+        rows = rows.observe(seen, *(count.alias(name) for name, count in counts.items())).persist()
+        try:
+            self._draft(decided(rows), OUTCOMES, batch)
+            if seen.get[QUARANTINE]:
+                self._draft(set_aside(rows), QUARANTINE, batch)
+        finally:
+            rows.unpersist()
+        for table in counts:
+            if seen.get[table]:
+                self._publish(table, batch)
+        self._files.delete(self._drafts)
+
+    def _draft(self, rows: DataFrame, table: str, batch: int) -> None:
+        rows.write.mode("overwrite").parquet(f"{self._drafts}/{table}-{batch}")
+
+    def _publish(self, table: str, batch: int) -> None:
+        """A rename makes all of it visible at once."""
+        target = f"{self._path}/{table}/batch={batch}"
+        if not self._files.exists(target):
+            self._files.rename(f"{self._drafts}/{table}-{batch}", target)
+
+
+def check_checkpoint(files: Files, checkpoint: str, settings: Settings) -> None:
+    """Refuse a checkpoint that was written under other settings; leave ours in a new one."""
+    file = f"{checkpoint.rstrip('/')}/sojourn.json"
+    text = files.read(file)
+    if text is None:
+        files.write(file, json.dumps(settings, indent=2))
+    else:
+        check_same(json.loads(text), settings, checkpoint)
+
+
+@contextmanager
+def configured(spark: SparkSession, shards: int) -> Iterator[None]:
+    """While a query is started: the settings that it needs and that nobody has chosen."""
+    wanted = {**DEFAULTS, _PARTITIONS: str(min(shards, spark.sparkContext.defaultParallelism))}
+    chosen = spark.conf.getAll
+    missing = {name: value for name, value in wanted.items() if name not in chosen}
+    for name, value in missing.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in missing:
+            spark.conf.unset(name)
+
+
+def _settings(outcomes: DataFrame) -> Settings:
+    fields: Mapping[str, Any] = {field.name: field.metadata for field in outcomes.schema}
+    settings = fields.get(ASIDE, {}).get(METRICS)
+    if settings is None:
+        raise ConfigError("write takes what stream.outcomes gives, with its column `aside`; this is something else")
+    return dict(settings)

@@ -1,0 +1,110 @@
+"""A shard without Spark: its store is a dict, its events come from logs of `Event`, cut and shuffled at will."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+
+import pyarrow as pa
+
+from parity.tables import as_outcomes, as_table
+from sojourn.pipeline.arrow_log import ArrowLog
+from sojourn.pipeline.plan import Plan
+from sojourn.pipeline.schema import AT, DEADLINE, KEY, KIND, SOURCE
+from sojourn.pipeline.stream.shape import HASH, Shape
+from sojourn.pipeline.stream.shard import Cache, Head, Told, advance
+from sojourn.rules import Event, Outcome, Rule
+
+NEVER_LATE = 10**9
+
+
+def shape_of(rule: Rule, *, is_eager: bool = False) -> Shape:
+    plan = Plan.of(rule, "ms")
+    return Shape(plan, {number: pa.float64() for number in plan.numbers}, is_eager)
+
+
+def poor_hash(key: str) -> int:
+    """Different keys often share it."""
+    return len(key)
+
+
+def as_fresh(shape: Shape, log: Sequence[Event], hash_of: Callable[[str], int] = poor_hash) -> pa.RecordBatch:
+    facts = ArrowLog(as_table(log), shape.plan)
+    columns = {
+        HASH: pa.array([hash_of(event.key) for event in log], pa.int64()),
+        KEY: facts.key.values,
+        KIND: pa.array(facts.kind_code, pa.int16()),
+        AT: pa.array(facts.at.ms),
+        **({} if facts.source is None else {SOURCE: facts.source.values}),
+        **{name: pa.array(facts.number(number).values) for number, name in shape.number_names.items()},
+    }
+    for within in shape.plan.withins:
+        columns[DEADLINE] = pa.array(facts.deadline(within))
+    fresh = pa.RecordBatch.from_arrays([columns[name] for name in shape.fresh.names], schema=shape.fresh)
+    return fresh.filter(pa.array(facts.kind_code >= 0))
+
+
+class DictStore:
+    """A shard's state, all of it bytes and numbers."""
+
+    def __init__(self) -> None:
+        self.current = Head()
+        self.segments: dict[int, bytes] = {}
+
+    def head(self) -> Head:
+        return self.current
+
+    def segment(self, number: int) -> bytes:
+        return self.segments[number]
+
+    def save(self, old: Head, new: Head, added: dict[int, bytes]) -> None:
+        assert old == self.current
+        self.current = new
+        self.segments = {number: data for number, data in (self.segments | added).items() if number in new.segments}
+        assert set(self.segments) == set(new.segments)
+
+    def copy(self) -> DictStore:
+        other = DictStore()
+        other.current, other.segments = self.current, dict(self.segments)
+        return other
+
+
+def micro_batches(log: Sequence[Event], late: int, random: Random) -> Iterator[tuple[list[Event], int]]:
+    """A log as it may arrive, each event at most so much later than its time, cut anywhere: events, and watermark.
+
+    The watermark of a micro-batch is so much behind the newest event of those before it, as Spark has it.
+    """
+    arriving = sorted(log, key=lambda event: event.at + random.uniform(0, late))
+    watermark = -NEVER_LATE
+    while arriving:
+        count = random.choice([0, 1, 1, 2, 3, len(arriving) // 2])
+        batch, arriving = arriving[:count], arriving[count:]
+        yield batch, watermark
+        watermark = max([watermark, *(event.at - late for event in batch)])
+    yield [], watermark
+    yield [], NEVER_LATE
+    yield [], NEVER_LATE
+
+
+class Run:
+    """A shard that forgets its cache and fails and repeats steps now and then, and what it has told."""
+
+    def __init__(self, shape: Shape, random: Random) -> None:
+        self.shape, self.store, self.cache = shape, DictStore(), Cache()
+        self.told: list[Outcome] = []
+        self._random = random
+
+    def step(self, batch: list[Event], watermark: int) -> Told:
+        fresh = [as_fresh(self.shape, part) for part in split(batch, self._random)]
+        if self._random.random() < 0.2:
+            advance(self.shape, self.store.copy(), self.cache, fresh, watermark)  # it is lost; the cache has seen it
+        if self._random.random() < 0.2:
+            self.cache = Cache()
+        told = advance(self.shape, self.store, self.cache, fresh, watermark)
+        self.told += as_outcomes(told.outcomes)
+        return told
+
+
+def split(batch: list[Event], random: Random) -> list[list[Event]]:
+    cut = random.randint(0, len(batch))
+    return random.choice([[batch], [batch[:cut], batch[cut:]], [part for part in [batch] if part]])

@@ -1,0 +1,60 @@
+"""A shard against the fold, wherever micro-batches are cut and in whatever order events arrive within `late`."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parity.tables import by_fold
+from rules.strategies import all_events, logs_of_two_keys, rules
+from sojourn.rules import Event, Outcome, Reached, Rule
+from stream.shards import NEVER_LATE, Run, micro_batches, shape_of
+
+FEW = settings(max_examples=settings.default.max_examples // 4)
+"""Long logs take long."""
+
+lateness = st.integers(0, 4)
+randoms = st.randoms(use_true_random=False)
+ALL = [event for key in ("k", "l", "m", "no") for event in all_events(key, "a b c stop open open a b c")]
+
+
+def as_told(outcome: Outcome) -> Outcome:
+    """A stream tells an end before it can know that the condition is met later."""
+    return outcome if outcome.outcome == "completed" else outcome._replace(met_at=None)
+
+
+def long_log(random: Random) -> list[Event]:
+    log = random.choices(ALL, k=random.randrange(60))
+    for i, event in enumerate(log):
+        at = random.randrange(25)
+        log[i] = event._replace(at=at, columns={**(event.columns or {}), "due": at + random.randrange(-1, 6)})
+    return log
+
+
+def check(rule: Rule, log: list[Event], late: int, random: Random) -> None:
+    """After each micro-batch, what has been told is what ends before the watermark: neither more nor less."""
+    decided = sorted(map(as_told, by_fold([rule], log)))
+    run = Run(shape_of(rule), random)
+    for batch, watermark in micro_batches(log, late, random):
+        assert run.step(batch, watermark).late.num_rows == 0
+        assert sorted(run.told) == [outcome for outcome in decided if outcome.at < watermark]
+    assert run.store.head().pending == 0
+    assert run.store.head().wake_at > NEVER_LATE
+    if rule.per == "each" and not any(isinstance(leaf, Reached) for leaf in rule.leaves):
+        assert not run.store.segments
+
+
+@given(rules, logs_of_two_keys, lateness, randoms)
+def test_a_shard_tells_what_the_fold_decides_as_soon_as_it_is_final(
+    rule: Rule, log: list[Event], late: int, random: Random
+) -> None:
+    check(rule, log, late, random)
+
+
+@FEW
+@given(rules, st.integers(0, 2**32), lateness)
+def test_so_it_does_over_longer_logs(rule: Rule, seed: int, late: int) -> None:
+    random = Random(seed)
+    check(rule, long_log(random), late, random)

@@ -1,0 +1,80 @@
+"""What a stream on Spark does beside deciding: rows set aside, settings checked, idle streams woken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sojourn import ConfigError
+from sojourn.pipeline import stream
+from sojourn.rules import Event, Rule, seen
+from stream.scene import EPOCH, Scene, flush
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RULE = Rule("r", "open", seen("a", times=2, distinct="source"), within="1 s")
+
+
+def test_late_and_useless_rows_are_set_aside_with_their_reason_and_counted(spark: SparkSession, tmp_path: Path) -> None:
+    scene = Scene(spark, tmp_path, late="1 s")
+    scene.add([Event("k", "open", EPOCH), Event(None, "a", EPOCH), Event("k", "a", None), flush(EPOCH + 5000)])  # type: ignore[arg-type]
+    scene.add([Event("k", "a", EPOCH + 3999, "x"), Event("k", "a", EPOCH + 4000, "y"), flush(EPOCH)])
+    scene.run(RULE)
+    assert [(outcome.outcome, outcome.at) for outcome in scene.outcomes()] == [("expired", EPOCH + 1000)]
+    aside = scene.table("quarantine").select(["reason", "row"]).to_pylist()
+    rows = [(row["reason"], json.loads(row["row"])) for row in sorted(aside, key=lambda row: row["reason"])]
+    assert [(reason, row["key"], row["kind"], row["source"]) for reason, row in rows] == [
+        ("more than 1 s late", "k", "a", "x"),
+        ("no key", None, "a", None),
+        ("no time", "k", "a", None),
+    ]
+    counts = {"opened": 1, "completed": 0, "expired": 1, "cancelled": 0, "late": 1, "quarantined": 2}
+    assert {what: scene.counted(what) for what in counts} == counts
+
+
+def test_a_checkpoint_goes_on_under_its_own_settings_only(spark: SparkSession, tmp_path: Path) -> None:
+    scene = Scene(spark, tmp_path, late="1 s")
+    scene.add([Event("k", "open", EPOCH)])
+    scene.run(RULE)
+    other = Rule("r", "open", seen("a"), within="1 s")
+    with pytest.raises(ConfigError, match=r"the checkpoint .* was written with rule='.*times = 2.*', not '.*a.*'"):
+        scene.run(other)
+    with pytest.raises(ConfigError, match="was written with shards=3, not 4"):
+        Scene(spark, tmp_path, late="1 s", shards=4).run(RULE)
+    (scene.checkpoint / "sojourn.json").unlink()
+    scene.add([Event("k", "a", EPOCH)])
+    with pytest.raises(Exception, match="the checkpoint was written under another rule"):
+        scene.run(other)
+
+
+def test_an_idle_stream_expires_by_its_heartbeat(spark: SparkSession, tmp_path: Path) -> None:
+    scene = Scene(spark, tmp_path, late="1 s", heartbeat=True)
+    scene.add([Event("k", "open", EPOCH)])
+    query = stream.write(
+        stream.outcomes(scene.frame(), RULE, **scene.options), str(scene.out), checkpoint=str(scene.checkpoint)
+    )
+    try:
+        while query.isActive and not scene.outcomes():
+            pass
+    finally:
+        query.stop()
+    assert [outcome.outcome for outcome in scene.outcomes()] == ["expired"]
+
+
+def test_what_is_not_a_stream_is_refused(spark: SparkSession) -> None:
+    table = spark.createDataFrame([], "key string, kind string, at timestamp")
+    with pytest.raises(ConfigError, match="the events are a table, not a stream"):
+        stream.outcomes(table, RULE)
+    with pytest.raises(ConfigError, match=r"write takes what stream\.outcomes gives"):
+        stream.write(table, "nowhere", checkpoint="nowhere")
+
+
+@pytest.mark.parametrize("shards", [0, -1, True, 1.5])
+def test_a_number_of_shards_that_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Path, shards: int) -> None:
+    scene = Scene(spark, tmp_path, shards=shards)
+    with pytest.raises(ConfigError, match=f"shards={shards!r} must be a whole number of at least 1"):
+        scene.run(RULE)

@@ -1,0 +1,44 @@
+"""A stream in a process of its own, to be killed: `python -m stream.victim PATH [POINT BATCH]`.
+
+With a point, a method of the sink, it kills itself after that, and the JVM with it, in
+the micro-batch of that number.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sojourn.pipeline.stream.sink import Sink
+from sojourn.rules import Rule, seen
+from stream.scene import Scene
+
+RULE = Rule("r", "open", seen("a", times=2), within=3, per="each", cancels="stop")
+LATE = 3
+
+
+def main(path: str, point: str | None = None, batch: str = "0") -> None:
+    from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra)
+
+    if point is not None:
+        method: Callable[..., None] = getattr(Sink, point)
+
+        def killed(sink: Sink, *arguments: Any) -> None:
+            method(sink, *arguments)
+            if arguments[-1] == int(batch):
+                os.killpg(0, signal.SIGKILL)
+
+        setattr(Sink, point, killed)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    Scene(spark, Path(path), late=f"{LATE} ms").run(RULE)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
