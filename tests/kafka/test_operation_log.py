@@ -161,5 +161,5 @@ def test_a_file_that_does_not_say_its_format_is_refused(tmp_path: Path) -> None:
 
 def test_without_pyarrow_the_error_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(SojournError, match=r"pip install 'sojourn\[parquet\]'"):
+    with pytest.raises(SojournError, match=r"pip install 'sojourn\[pipeline\]'"):
         open_log(tmp_path / "log.parquet")
