@@ -83,6 +83,8 @@ class Replaying:
         """Do it on the engine named, or on both."""
         _check_folder(self.outputs.outcomes)
         _check_folder(self.outputs.quarantine)
+        if names := self.job.source.names():
+            self.job.check(names)
         screen = Screen(self.outputs.is_json)
         with ExitStack() as stack:
             local = None if engine == "spark" else self._local(screen)
