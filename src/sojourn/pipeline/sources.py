@@ -65,7 +65,7 @@ class Source:
 
     def names(self) -> list[str] | None:
         """The names of its columns, if its files tell them at a glance: to be known before Spark starts."""
-        if self.format not in _DATASETS or self.options or is_remote(self.path):
+        if self.format not in _DATASETS or self.options or not files_at(self.path):
             return None
         return list(_dataset(self).schema.names)
 
@@ -83,12 +83,17 @@ def is_remote(path: str) -> bool:
 
 
 def files_of(path: str) -> list[str]:
-    """The files of a log: those of a folder and below, or those that a pattern matches, in order of name."""
-    matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) and not Path(path).exists() else [path]
-    found = [file for name in matched for file in _below(Path(name))]
+    """The files of a log, of which there are some."""
+    found = files_at(path)
     if not found:
         raise SourceError(_nothing_at(path))
     return found
+
+
+def files_at(path: str) -> list[str]:
+    """The files on this machine: those of a folder and below, or those that a pattern matches, in order of name."""
+    matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) and not Path(path).exists() else [path]
+    return [file for name in matched for file in _below(Path(name))]
 
 
 def check_columns(wanted: Mapping[str, str], there: Iterable[str], where: str) -> None:
