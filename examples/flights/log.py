@@ -22,6 +22,8 @@ from sojourn.errors import SourceError
 
 GRACE_MS = 15 * 60_000
 ALLOWED = "scheduled time plus 15 min"
+COLUMNS = ["flight", "event", "at", ALLOWED, "airline", "origin", "dest"]
+
 CARIBBEAN = "America/Puerto_Rico"
 """The zone of the four destinations that the table of airports leaves out: BQN, PSE, SJU and STT."""
 
@@ -31,7 +33,7 @@ MS = pa.duration("ms")
 
 def write_events(path: Path) -> Path:
     """The event log as Parquet at `path`, unless it is there already."""
-    if not path.exists():
+    if not path.exists() or parquet.read_schema(path).names != COLUMNS:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(".unfinished")
         parquet.write_table(events(), unfinished)
@@ -40,7 +42,7 @@ def write_events(path: Path) -> Path:
 
 
 def events() -> pa.Table:
-    """The log: columns flight, event, at, ALLOWED (milliseconds; departures only), airline, origin, dest."""
+    """The log, by time; departures have their ALLOWED, in milliseconds."""
     tables = [log for zone, flights in flights_by_zone() for log in events_of(flights, zone)]
     return pa.concat_tables(tables).sort_by([("at", "ascending"), ("flight", "ascending")])
 
@@ -67,8 +69,8 @@ def events_of(flights: pa.Table, zone: str) -> tuple[pa.Table, pa.Table]:
 
 
 def rows(event: str, flights: pa.Table, at: pa.ChunkedArray, allowed: pa.ChunkedArray | pa.Array) -> pa.Table:
-    own = {"flight": names(flights), "event": pa.repeat(event, len(flights)), "at": at, ALLOWED: allowed}
-    return pa.table({**own, **{name: flights[name] for name in ("airline", "origin", "dest")}})
+    places = [flights[name] for name in ("airline", "origin", "dest")]
+    return pa.table([names(flights), pa.repeat(event, len(flights)), at, allowed, *places], COLUMNS)
 
 
 def names(flights: pa.Table) -> pa.ChunkedArray:

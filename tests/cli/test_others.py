@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import sojourn
-from replay.logs import write_rule
+from replay.logs import write_orders, write_rule
 from sojourn import __version__
 from sojourn.cli import doctor as doctoring
 from sojourn.cli.exits import MEANINGS
@@ -102,6 +102,14 @@ def test_without_an_extra_replay_says_what_to_install(module: str, extra: str, t
     ended = run(hide, "replay", str(tmp_path / "log.csv"), "--rule", str(write_rule(tmp_path)))
     assert ended.returncode == 3
     assert ended.stderr.splitlines()[-1].endswith(f"run: pip install 'sojourn[{extra}]'")
+
+
+def test_a_missing_column_is_known_before_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sojourn.cli.replaying.spark_session", None)
+    write_orders(tmp_path)
+    ended = sojourn("replay", tmp_path / "orders.parquet", "--rule", write_rule(tmp_path), "--key", "id")
+    assert ended.code == 3
+    assert "has no column 'id' for key" in ended.err
 
 
 def test_the_command_line_loads_neither_numpy_nor_spark_before_it_needs_them() -> None:

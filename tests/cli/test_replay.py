@@ -198,9 +198,12 @@ def test_what_no_replay_wrote_is_not_written_over() -> None:
     Path("papers/notes.txt").write_text("mine")
     assert "'papers' has 'notes.txt' in it, which no replay wrote" in refused("--out", "papers")
     assert "'paid.toml' is a file; name a folder" in refused("--out", "paid.toml")
+    Path("events").mkdir()
+    Path("orders.parquet").rename("events/part-00000.parquet")
+    assert "'events' has 'part-00000.parquet' in it" in refused("--out", "events", events="events")
     Path("quarantine").mkdir()
     Path("quarantine/patient.txt").write_text("mine")
-    assert "'quarantine' has 'patient.txt' in it" in refused("--out", "outcomes")
+    assert "'quarantine' has 'patient.txt' in it" in refused("--out", "outcomes", events="events")
 
 
 @pytest.mark.parametrize(
@@ -284,6 +287,14 @@ def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(monkeypatch:
     with pytest.raises(ZeroDivisionError):
         sojourn("--debug", "replay", "orders.parquet", "--rule", "paid.toml", "--engine", "local")
     assert refused(code=70).endswith("(--debug shows where)")
+
+
+def test_of_a_workers_traceback_the_last_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("from the worker:\nTraceback (most recent call last):\n  File\nKeyError: 'x'\n")
+
+    monkeypatch.setattr(local, "outcomes", broken)
+    assert refused(code=70) == "error: RuntimeError: KeyError: 'x' (--debug shows where)"
 
 
 def test_an_interruption_is_not_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,11 +65,15 @@ def failures() -> Iterator[None]:
             fail(str(error))
         if isinstance(error, ModuleNotFoundError):
             fail(f"{error}; run: {_install(error.name)}")
-        fail(f"{type(error).__name__}: {first_line(error)} (--debug shows where)", UNEXPECTED)
+        fail(f"{type(error).__name__}: {gist(error)} (--debug shows where)", UNEXPECTED)
 
 
-def first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+def gist(error: Exception) -> str:
+    """The line of an error that says most: of a worker's traceback, which Spark sends along, the last."""
+    lines = str(error).strip().splitlines() or [""]
+    is_traceback = any(line.startswith("Traceback") for line in lines)
+    named = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line)]
+    return named[-1] if is_traceback and named else lines[0]
 
 
 def _install(module: str | None) -> str:

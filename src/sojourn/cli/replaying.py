@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import typer
+from pyarrow import parquet
 
 from ..errors import SourceError
 from ..pipeline.compare import Difference, differences
 from ..pipeline.deadlines import deadlines
 from ..pipeline.replay import Job, LocalReplay, Replay, check_openings
 from ..pipeline.report import Report
-from ..pipeline.schema import Unit
+from ..pipeline.schema import OUTCOMES, QUARANTINE, Unit
 from ..pipeline.sources import Source, is_remote
 from ..pipeline.tally import total
 from ..rules import Rule
@@ -81,8 +82,10 @@ class Replaying:
 
     def run(self, engine: str) -> None:
         """Do it on the engine named, or on both."""
-        _check_folder(self.outputs.outcomes)
-        _check_folder(self.outputs.quarantine)
+        _check_folder(self.outputs.outcomes, OUTCOMES.names)
+        _check_folder(self.outputs.quarantine, QUARANTINE.names)
+        if names := self.job.source.names():
+            self.job.check(names)
         screen = Screen(self.outputs.is_json)
         with ExitStack() as stack:
             local = None if engine == "spark" else self._local(screen)
@@ -189,17 +192,19 @@ def difference_text(difference: Difference) -> str:
     return "\n".join([f"{difference.operation_id}:", *told])
 
 
-def _check_folder(folder: str | None) -> None:
-    """Refuse to write over what no replay wrote."""
+def _check_folder(folder: str | None, columns: list[str]) -> None:
+    """Refuse to write over what no replay wrote: anything but Parquet files with these columns."""
     if folder is None or is_remote(folder):
         return
     path = Path(folder)
     if path.exists() and not path.is_dir():
         raise SourceError(f"{folder!r} is a file; name a folder, which will hold Parquet files")
-    others = [file.name for file in path.iterdir() if not _is_ours(file)] if path.exists() else []
+    others = [file.name for file in path.iterdir() if not _is_ours(file, columns)] if path.exists() else []
     if others:
         raise SourceError(f"{folder!r} has {others[0]!r} in it, which no replay wrote; name another folder")
 
 
-def _is_ours(file: Path) -> bool:
-    return file.name.startswith(("part-", "_SUCCESS", "._SUCCESS", ".part-"))
+def _is_ours(file: Path, columns: list[str]) -> bool:
+    if file.name.startswith("part-") and file.suffix == ".parquet":
+        return list(parquet.read_schema(file).names) == columns
+    return file.name.startswith(("_SUCCESS", "._SUCCESS", ".part-"))

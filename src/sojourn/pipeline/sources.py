@@ -63,6 +63,12 @@ class Source:
         """What the format itself calls our columns, if it does."""
         return xes.COLUMNS if self.format == "xes" else {}
 
+    def names(self) -> list[str] | None:
+        """The names of its columns, if its files tell them at a glance: to be known before Spark starts."""
+        if self.format not in _DATASETS or self.options or not files_at(self.path):
+            return None
+        return list(_dataset(self).schema.names)
+
     def read(self) -> Log:
         """The whole log, in this process."""
         reader = _READERS.get(self.format)
@@ -77,12 +83,17 @@ def is_remote(path: str) -> bool:
 
 
 def files_of(path: str) -> list[str]:
-    """The files of a log: those of a folder and below, or those that a pattern matches, in order of name."""
-    matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) and not Path(path).exists() else [path]
-    found = [file for name in matched for file in _below(Path(name))]
+    """The files of a log, of which there are some."""
+    found = files_at(path)
     if not found:
         raise SourceError(_nothing_at(path))
     return found
+
+
+def files_at(path: str) -> list[str]:
+    """The files on this machine: those of a folder and below, or those that a pattern matches, in order of name."""
+    matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) and not Path(path).exists() else [path]
+    return [file for name in matched for file in _below(Path(name))]
 
 
 def check_columns(wanted: Mapping[str, str], there: Iterable[str], where: str) -> None:
@@ -128,11 +139,22 @@ def _format_of(path: str) -> str:
 
 def _from_dataset(source: Source) -> Log:
     _refuse_options(source)
+    try:
+        return Log(_dataset(source).to_table(), _nothing())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
+        raise _unreadable(source, error) from None
+
+
+def _dataset(source: Source) -> dataset.Dataset:
     where = source.path if is_remote(source.path) else files_of(source.path)
     try:
-        return Log(dataset.dataset(where, format=source.format, partitioning="hive").to_table(), _nothing())
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
-        raise SourceError(f"{source.path!r} cannot be read as {source.format}: {error}") from None
+        return dataset.dataset(where, format=source.format, partitioning="hive")
+    except (pa.ArrowInvalid, OSError) as error:
+        raise _unreadable(source, error) from None
+
+
+def _unreadable(source: Source, error: Exception) -> SourceError:
+    return SourceError(f"{source.path!r} cannot be read as {source.format}: {error}")
 
 
 def _from_csv(source: Source) -> Log:
@@ -168,6 +190,7 @@ def _nothing() -> pa.Table:
     return QUARANTINE.empty_table()
 
 
+_DATASETS = ("parquet", "orc", "arrow")
 _READERS: dict[str, Callable[[Source], Log]] = {
     "parquet": _from_dataset,
     "csv": _from_csv,

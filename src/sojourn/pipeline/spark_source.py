@@ -17,7 +17,7 @@ from pyspark.sql.types import StringType, StructType
 from ..errors import SourceError
 from .lines import CORRUPT, FIELDS, NOT_JSON
 from .schema import REASON, ROW, RULE
-from .sources import Source, files_of, is_remote
+from .sources import Source, files_at, is_remote
 
 
 class SparkRead(NamedTuple):
@@ -97,9 +97,8 @@ def _parted(events: DataFrame, reason: str) -> SparkRead:
 
 
 def _nanosecond_columns(source: Source) -> list[str]:
-    if is_remote(source.path):
-        return []
-    schema: pa.Schema = parquet.read_schema(files_of(source.path)[0])
+    files = files_at(source.path)
+    schema: pa.Schema = parquet.read_schema(files[0]) if files else pa.schema([])
     return [field.name for field in schema if pa.types.is_timestamp(field.type) and field.type.unit == "ns"]
 
 

@@ -76,11 +76,11 @@ class Axis:
         return f"{duration_text(abs(ms))} {'early' if ms < 0 else 'late'}" if ms else "deadline"
 
     def met_text(self, ms: int) -> str:
-        """By when something was met: "within 20 days", "20 min before their deadline"."""
+        """By when something was met: "within 20 days", "at least 20 min before their deadline"."""
         if self.allowed is not None:
             return f"within {self.text(ms)}"
-        side = "before" if ms < 0 else "after"
-        return f"{duration_text(abs(ms))} {side} their deadline" if ms else "by their deadline"
+        how_far = f"at least {duration_text(-ms)} before" if ms < 0 else f"at most {duration_text(ms)} after"
+        return f"{how_far} their deadline" if ms else "by their deadline"
 
     def moved_text(self, ms: int) -> str:
         """A deadline moved there: "20 days", "20 min later"."""

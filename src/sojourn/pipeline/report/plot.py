@@ -46,8 +46,8 @@ class Plot:
 
     def tick(self, x: float, text: str, is_minor: bool = False) -> None:
         """A value under the plot; a narrow screen leaves the minor ones out."""
-        minor = " minor" if is_minor else ""
-        self.labels.append(f'<span class="x{minor}" style="left:{_percent(x)}">{escape(text)}</span>')
+        kind = "x minor" if is_minor else "x end" if x > 0.9 else "x"
+        self.labels.append(f'<span class="{kind}" style="left:{_percent(x)}">{escape(text)}</span>')
 
     def ticks(self, values: Iterable[tuple[float, str]]) -> None:
         for place, (x, text) in enumerate(values):
