@@ -9,13 +9,14 @@ from types import ModuleType
 import pytest
 
 import sojourn
+import sojourn.demo
 import sojourn.hub
 import sojourn.purgatory
 import sojourn.rules
 import sojourn.testing
 import sojourn.timer
 
-ROOMS = (sojourn, sojourn.timer, sojourn.rules, sojourn.purgatory, sojourn.hub, sojourn.testing)
+ROOMS = (sojourn, sojourn.timer, sojourn.rules, sojourn.purgatory, sojourn.hub, sojourn.demo, sojourn.testing)
 
 
 def public_names(module: ModuleType) -> set[str]:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .demo import demo
 from .doctor import doctor
 from .exits import EPILOG, show_tracebacks
 from .replay import replay
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.command()(replay)
 app.add_typer(rule, name="rule")
+app.command()(demo)
 app.command()(doctor)
 
 
