@@ -10,6 +10,7 @@ from .. import __version__
 from .demo import demo
 from .doctor import doctor
 from .exits import EPILOG, show_tracebacks
+from .explain import explain
 from .replay import replay
 from .rule import rule
 
@@ -22,6 +23,7 @@ app = typer.Typer(
     epilog=EPILOG,
 )
 app.command()(replay)
+app.command()(explain)
 app.add_typer(rule, name="rule")
 app.command()(demo)
 app.command()(doctor)
