@@ -1,12 +1,13 @@
 # `make run` and `make test` need nothing prepared: each sets up .venv and compiles the core, once.
 
 PYTHON ?= python3
+N      ?= 10000
 BIN    := .venv/bin
 READY  := .venv/.ready
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run live picture test check stress cluster mutants unfinished bench docs clean
+.PHONY: help setup run live picture test check stress cluster simulate mutants unfinished bench docs clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +42,9 @@ stress: $(READY) ## Threads at full speed, a million tasks at once
 
 cluster: $(READY) ## The pipeline on a Spark master and two workers, on loopback
 	$(BIN)/python -m pytest -m cluster
+
+simulate: $(READY) ## N=10000 simulated clusters with faults, held to their promises
+	$(BIN)/python -m tests.kafka.simulate $(N)
 
 unfinished: $(READY) ## What the purgatory and the hub do not hold yet (tests/unfinished.txt)
 	$(BIN)/python -m pytest -m unfinished --tb=line

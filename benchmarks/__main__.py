@@ -10,14 +10,15 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from . import purgatory_report, timer_report
+from . import broker_report, importing, purgatory_report, timer_report
 from .bars import check
+from .broker import BROKER
 from .purgatory import PURGATORY
 from .results import Results
 from .runner import Workload, run
 from .timer import TIMER
 
-WORKLOADS = {workload.name: workload for workload in (TIMER, PURGATORY)}
+WORKLOADS = {workload.name: workload for workload in (TIMER, PURGATORY, BROKER)}
 
 ONE_RUN = (
     "Every peer in one invocation, each part of the work in a fresh process, rounds interleaved, best of the rounds, "
@@ -50,6 +51,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     limits = "ways of waiting that need a task each stop at 100,000"
     _workload_arguments(purgatory, PURGATORY, purgatory_report.report, f"pending (default: %(default)s); {limits}")
+    broker = commands.add_parser(
+        BROKER.name,
+        help="the broker's requests over a replicated log: produce acks=all, long polls, 10 to 10,000 partitions",
+        description=ONE_RUN,
+    )
+    sizes = "partitions in the cluster (default: %(default)s)"
+    _workload_arguments(broker, BROKER, broker_report.report, sizes, default="10,100,1000,10000")
+    start = commands.add_parser("import", help="what `import sojourn` adds to the start of a program")
+    start.add_argument("--rounds", type=_positive, default=20, metavar="R", help="default: %(default)s")
+    start.add_argument("--json", type=Path, metavar="FILE", help="write the rows with the machine and the commit")
+    start.set_defaults(command=_import)
     chart = commands.add_parser("chart", help="draw a result file for the docs (needs matplotlib)")
     chart.add_argument("results", type=Path, metavar="FILE.json")
     chart.add_argument("picture", type=Path, metavar="OUT.svg", help="the ending chooses the format")
@@ -67,8 +79,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _workload_arguments(parser: argparse.ArgumentParser, workload: Workload, report: Report, sizes: str) -> None:
-    parser.add_argument("--n", type=_sizes, default="10000,100000,1000000", metavar="N,...", help=sizes)
+def _workload_arguments(
+    parser: argparse.ArgumentParser,
+    workload: Workload,
+    report: Report,
+    sizes: str,
+    default: str = "10000,100000,1000000",
+) -> None:
+    parser.add_argument("--n", type=_sizes, default=default, metavar="N,...", help=sizes)
     parser.add_argument(
         "--peers",
         type=_names(workload.specs),
@@ -102,6 +120,14 @@ def _measure(workload: Workload, report: Report, options: argparse.Namespace) ->
         results.save(options.json)
     print(report(results, options.n))
     return int(any(reason.startswith("FAILED") for reason in results.facts["absent"].values()))
+
+
+def _import(options: argparse.Namespace) -> int:
+    results = importing.measure(options.rounds)
+    if options.json is not None:
+        results.save(options.json)
+    print(importing.report(results))
+    return 0
 
 
 def _chart(options: argparse.Namespace) -> int:

@@ -29,6 +29,7 @@ TABLES = {
         *(f"tests/replay/test_{name}.py" for name in ("xes", "sources", "tally", "compare", "report")),
         *(f"tests/cli/test_{name}.py" for name in ("replay", "screen")),
     ],
+    "kafka": ["tests/kafka"],
 }
 """Which tests must notice the bugs of which table."""
 MINUTES = 10
@@ -56,7 +57,7 @@ def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
 def copy_tree(place: Path) -> Path:
     """A copy of what is needed, compiled parts included."""
     skipped = shutil.ignore_patterns("__pycache__", "mutants")
-    for folder in ("src", "tests"):
+    for folder in ("src", "tests", "examples"):
         shutil.copytree(ROOT / folder, place / folder, ignore=skipped)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy2(ROOT / name, place / name)

@@ -11,12 +11,24 @@ import pytest
 import sojourn
 import sojourn.demo
 import sojourn.hub
+import sojourn.kafka
+import sojourn.kafka.simulation
 import sojourn.purgatory
 import sojourn.rules
 import sojourn.testing
 import sojourn.timer
 
-ROOMS = (sojourn, sojourn.timer, sojourn.rules, sojourn.purgatory, sojourn.hub, sojourn.demo, sojourn.testing)
+ROOMS = (
+    sojourn,
+    sojourn.timer,
+    sojourn.rules,
+    sojourn.purgatory,
+    sojourn.hub,
+    sojourn.kafka,
+    sojourn.kafka.simulation,
+    sojourn.demo,
+    sojourn.testing,
+)
 
 
 def public_names(module: ModuleType) -> set[str]:
@@ -38,6 +50,16 @@ def test_importing_sojourn_needs_the_standard_library_only() -> None:
         "import sys; before = set(sys.modules); import sojourn; "
         "top = {name.partition('.')[0] for name in set(sys.modules) - before}; "
         "print(sorted(top - sys.stdlib_module_names - {'sojourn', 'cython_runtime'}))"  # the latter is no package
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
+
+
+def test_importing_the_broker_model_needs_the_standard_library_only() -> None:
+    program = (
+        "import sys; before = set(sys.modules); import sojourn.kafka.simulation; "
+        "top = {name.partition('.')[0] for name in set(sys.modules) - before}; "
+        "print(sorted(top - sys.stdlib_module_names - {'sojourn', 'cython_runtime'}))"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
