@@ -13,6 +13,7 @@ from .exits import EPILOG, show_tracebacks
 from .explain import explain
 from .replay import replay
 from .rule import rule
+from .simulate import simulate
 
 app = typer.Typer(
     name="sojourn",
@@ -26,6 +27,7 @@ app.command()(replay)
 app.command()(explain)
 app.add_typer(rule, name="rule")
 app.command()(demo)
+app.command()(simulate)
 app.command()(doctor)
 
 
