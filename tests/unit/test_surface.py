@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 import sojourn
+import sojourn.demo
 import sojourn.hub
 import sojourn.kafka
 import sojourn.kafka.simulation
@@ -25,6 +26,7 @@ ROOMS = (
     sojourn.hub,
     sojourn.kafka,
     sojourn.kafka.simulation,
+    sojourn.demo,
     sojourn.testing,
 )
 

@@ -7,10 +7,13 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .demo import demo
 from .doctor import doctor
 from .exits import EPILOG, show_tracebacks
+from .explain import explain
 from .replay import replay
 from .rule import rule
+from .simulate import simulate
 
 app = typer.Typer(
     name="sojourn",
@@ -21,7 +24,10 @@ app = typer.Typer(
     epilog=EPILOG,
 )
 app.command()(replay)
+app.command()(explain)
 app.add_typer(rule, name="rule")
+app.command()(demo)
+app.command()(simulate)
 app.command()(doctor)
 
 

@@ -21,7 +21,7 @@ INTERRUPTED = 130
 
 MEANINGS = {
     0: "all is well",
-    DIFFERENT: "the engines differ (replay --engine both)",
+    DIFFERENT: "the engines differ (replay --engine both), or a promise was broken (demo, simulate)",
     USAGE: "the command line cannot be understood",
     UNUSABLE: "a log, a rule, or something to be installed is missing or no good",
     SET_ASIDE: "rows had to be set aside (replay --strict)",

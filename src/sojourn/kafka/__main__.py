@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             partitions=options.partitions,
             min_insync=min(2, options.brokers),
         )
-        return _run(plan, options.log)
+        return run(plan, options.log)
     except (SojournError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -57,7 +57,8 @@ def _positive(text: str) -> float:
     return minutes
 
 
-def _run(plan: Plan, path: Path | None) -> int:
+def run(plan: Plan, path: Path | None) -> int:
+    """Run the plan, write its operation log if a path is given, and print what waited; 1 if a promise was broken."""
     summary = Summary()
     began = time.monotonic()
     with Tee(summary) if path is None else Tee(summary, open_log(path)) as log:

@@ -806,6 +806,18 @@ cdef class Timer:
             wheel = wheel.overflow
         return tuple(counts)
 
+    def bucket_size(self, int64_t level, int64_t bucket):
+        """How many tasks that bucket of that wheel holds, as `occupancy` says for all; O(tasks in it)."""
+        cdef TimingWheel* wheel = self.queue.wheel
+        cdef int64_t levels = 0
+        cdef int64_t ignored = 0
+        queue_count(self.queue, &levels, &ignored)
+        if not (0 <= level < levels and 0 <= bucket < self.wheel_size):
+            raise IndexError(f"level {level} has no bucket {bucket}: {levels} levels of {self.wheel_size} buckets")
+        for _ in range(level):
+            wheel = wheel.overflow
+        return list_length(&wheel.buckets[bucket])
+
     # What drivers call
 
     def nap_ns(self):

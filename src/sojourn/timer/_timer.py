@@ -319,6 +319,15 @@ class Timer:
             wheels = list(self._queue.wheels())[:levels]
             return tuple(tuple(sum(1 for _ in bucket) for bucket in wheel.buckets) for wheel in wheels)
 
+    def bucket_size(self, level: int, bucket: int) -> int:
+        """How many tasks that bucket of that wheel holds, as `occupancy` says for all; O(tasks in it)."""
+        with lock:
+            wheels = list(self._queue.wheels())
+            if not (0 <= level < len(wheels) and 0 <= bucket < self.wheel_size):
+                shape = f"{len(wheels)} levels of {self.wheel_size} buckets"
+                raise IndexError(f"level {level} has no bucket {bucket}: {shape}")
+            return sum(1 for _ in wheels[level].buckets[bucket])
+
     # What drivers call
 
     def nap_ns(self) -> int | None:

@@ -9,7 +9,8 @@ from ...rules import Event
 from ..rules import RULES
 
 ENDS = ("completed", "expired", "cancelled")
-HEADINGS = ("request", "opened", *ENDS, "p50 ms", "p99 ms", "max ms")
+FIGURES = ("opened", *ENDS, "p50_ms", "p99_ms", "max_ms")
+HEADINGS = ("request", *(name.replace("_", " ") for name in FIGURES))
 
 
 class Summary:
@@ -36,9 +37,16 @@ class Summary:
         """How many of the kind ended so."""
         return self._ended[kind, end]
 
+    def figures(self) -> dict[str, dict[str, int]]:
+        """By kind of request, of those that there were: how many, how they ended, how long they waited."""
+        return {kind: self._figures(kind) for kind, waited in self._waited_ms.items() if waited}
+
     def __str__(self) -> str:
         """A table: a line for each kind of request that there was."""
-        rows = [HEADINGS, *(self._row(kind) for kind, waited in self._waited_ms.items() if waited)]
+        rows = [
+            HEADINGS,
+            *((kind, *(f"{figure:,}" for figure in row.values())) for kind, row in self.figures().items()),
+        ]
         widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
         return "\n".join(
             row[0].ljust(widths[0])
@@ -46,8 +54,8 @@ class Summary:
             for row in rows
         )
 
-    def _row(self, kind: str) -> tuple[str, ...]:
+    def _figures(self, kind: str) -> dict[str, int]:
         waited = sorted(self._waited_ms[kind])
         ended = [self._ended[kind, end] for end in ENDS]
         figures = [sum(ended), *ended, waited[len(waited) // 2], waited[len(waited) * 99 // 100], waited[-1]]
-        return (kind, *(f"{figure:,}" for figure in figures))
+        return dict(zip(FIGURES, figures, strict=True))

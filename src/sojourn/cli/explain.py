@@ -1,0 +1,73 @@
+"""`sojourn explain`: why an operation ended as it did."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..rules.rule import EVENT_COLUMNS
+from .exits import failures
+from .replay import Unit
+
+if TYPE_CHECKING:
+    from ..pipeline.explain import Explanation
+
+_LOG = "The log"
+
+
+def explain(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="An outcome table, or with --rule an event log.")],
+    who: Annotated[list[str], typer.Argument(metavar="WHO...", help="Operations by their id, or all those of a key.")],
+    rule: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A rule in TOML. May be given several times.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="Column of keys.", rich_help_panel=_LOG)] = None,
+    kind: Annotated[str | None, typer.Option(help="Column of kinds.", rich_help_panel=_LOG)] = None,
+    at: Annotated[str | None, typer.Option(help="Column of times.", rich_help_panel=_LOG)] = None,
+    source: Annotated[str | None, typer.Option(help="Column of sources.", rich_help_panel=_LOG)] = None,
+    value: Annotated[str | None, typer.Option(help="Column of values.", rich_help_panel=_LOG)] = None,
+    unit: Annotated[
+        Unit, typer.Option(help="What a bare number means as a time; auto looks at it.", rich_help_panel=_LOG)
+    ] = Unit.AUTO,
+    format: Annotated[
+        str | None, typer.Option(help="What the files are, if their names do not say.", rich_help_panel=_LOG)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON, one object a line.")] = False,
+) -> None:
+    """Say why operations ended as they did: from an outcome table, or event by event from a log and a rule.
+
+    [bold]sojourn explain outcomes/ A1[/bold]
+    [bold]sojourn explain events.parquet A1 --rule fine-paid.toml[/bold]
+    """
+    with failures():
+        from ..pipeline.explain import explain_events, explain_outcomes  # noqa: PLC0415  (Arrow takes a while to load)
+        from ..pipeline.sources import Source  # noqa: PLC0415
+        from .replaying import job_of  # noqa: PLC0415
+
+        columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
+        named = {ours: name for ours, name in columns.items() if name is not None}
+        for asked in who:
+            if rule:
+                found = explain_events(job_of(table, rule, columns=named, unit=unit.value, format=format), asked)
+            else:
+                found = explain_outcomes(Source.of(table, format), asked)
+            for explanation in found:
+                typer.echo(_json(explanation) if as_json else _text(explanation))
+
+
+def _text(explanation: Explanation) -> str:
+    from ..pipeline.explain import line_text  # noqa: PLC0415
+
+    aside = [f"set aside, {text}" for text in explanation.set_aside]
+    return "\n  ".join([explanation.sentence(), *map(line_text, explanation.lines), *aside])
+
+
+def _json(explanation: Explanation) -> str:
+    """Times are epoch milliseconds."""
+    outcome = {name: value for name, value in explanation.outcome._asdict().items() if name != "seen"}
+    events = [line._asdict() for line in explanation.lines]
+    told = {"sentence": explanation.sentence(), "events": events, "set_aside": list(explanation.set_aside)}
+    return json.dumps({**outcome, **told}, ensure_ascii=False)
