@@ -50,10 +50,10 @@ class Bench:
         return self.cluster.brokers[broker].replicas.produce({partition: [VALUE] for partition in partitions}, "all")
 
     def poll(self, width: int) -> DelayedFetch:
-        """A long poll at the end of some partitions, and a record for the last of them, that wakes it."""
+        """A long poll for what is not committed yet in some partitions, and a record for one of them, that wakes it."""
         broker, partitions = self.some(width)
         replicas = self.cluster.brokers[broker].replicas
-        ends = {partition: replicas.replicas[partition].log.end_offset for partition in partitions}
+        ends = {partition: replicas.replicas[partition].high_watermark for partition in partitions}
         request = replicas.fetch(ends, min_bytes=1, max_wait_ms=30_000)
         replicas.produce({partitions[-1]: [VALUE]}, acks=1)
         return request

@@ -266,6 +266,15 @@ def test_a_quota_lets_a_burst_through_then_throttles_until_it_is_made_good() -> 
     scene.close()
 
 
+def test_a_quota_that_nobody_used_for_long_lets_no_more_than_its_burst_through() -> None:
+    scene = Scene(mutation_rate=2, mutation_burst_s=3)
+    scene.clock.advance(60_000)
+    create(scene, NewTopic("a", 7), timeout_ms=0)
+    refused = create(scene, NewTopic("b", 1)).result()["b"]
+    assert (refused.error, refused.throttle_ms) == (Error.THROTTLING_QUOTA_EXCEEDED, 500)
+    scene.close()
+
+
 def test_a_validation_is_not_charged() -> None:
     scene = Scene(mutation_rate=1, mutation_burst_s=1)
     for _ in range(3):
