@@ -26,7 +26,7 @@ TABLES = {
     "purgatory": ["tests/purgatory"],
     "hub": ["tests/hub"],
     "replay": [
-        *(f"tests/replay/test_{name}.py" for name in ("xes", "sources", "tally", "compare", "report")),
+        *(f"tests/replay/test_{name}.py" for name in ("xes", "sources", "tally", "groups", "compare", "report")),
         *(f"tests/cli/test_{name}.py" for name in ("replay", "screen")),
     ],
 }
