@@ -6,7 +6,7 @@ READY  := .venv/.ready
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run live test check stress cluster mutants unfinished bench clean
+.PHONY: help setup run live test check stress cluster mutants unfinished bench docs clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,6 +49,11 @@ bench: $(READY) ## Every timer a Python programmer can pick, and Kafka's, side b
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m benchmarks timer --json benchmarks/results/timer.json
 	$(BIN)/python -m benchmarks bars benchmarks/results/timer.json
+
+docs: $(READY)  ## The documentation as a site, in build/site; warnings are errors
+	@$(BIN)/python -c 'import furo, myst_parser, sphinx' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -m sphinx -W --keep-going -q docs build/site
+	@echo 'open build/site/index.html'
 
 clean:          ## Remove everything that the other targets made
 	rm -rf .venv build dist src/*.egg-info src/sojourn/*/_core.c src/sojourn/*/_core.*.so benchmarks/kafka/target

@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from . import purgatory_report, timer_report
+from . import importing, purgatory_report, timer_report
 from .bars import check
 from .purgatory import PURGATORY
 from .results import Results
@@ -50,6 +50,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     limits = "ways of waiting that need a task each stop at 100,000"
     _workload_arguments(purgatory, PURGATORY, purgatory_report.report, f"pending (default: %(default)s); {limits}")
+    start = commands.add_parser("import", help="what `import sojourn` adds to the start of a program")
+    start.add_argument("--rounds", type=_positive, default=20, metavar="R", help="default: %(default)s")
+    start.add_argument("--json", type=Path, metavar="FILE", help="write the rows with the machine and the commit")
+    start.set_defaults(command=_import)
     chart = commands.add_parser("chart", help="draw a result file for the docs (needs matplotlib)")
     chart.add_argument("results", type=Path, metavar="FILE.json")
     chart.add_argument("picture", type=Path, metavar="OUT.svg", help="the ending chooses the format")
@@ -102,6 +106,14 @@ def _measure(workload: Workload, report: Report, options: argparse.Namespace) ->
         results.save(options.json)
     print(report(results, options.n))
     return int(any(reason.startswith("FAILED") for reason in results.facts["absent"].values()))
+
+
+def _import(options: argparse.Namespace) -> int:
+    results = importing.measure(options.rounds)
+    if options.json is not None:
+        results.save(options.json)
+    print(importing.report(results))
+    return 0
 
 
 def _chart(options: argparse.Namespace) -> int:

@@ -27,7 +27,7 @@ ACCENT, ACCENT_LIGHT, OTHER, INK = "#c2410c", "#f2b48f", "#b8c0cc", "#30363d"
 def draw(results: Results, picture: Path, n: int) -> None:
     """Write the chart for `n` timers; fails aloud where the file has none of that size."""
     # A fixed salt and no date: the same results give the same file.
-    rcParams.update({"svg.hashsalt": "sojourn", "font.family": "sans-serif", "font.size": 9})
+    rcParams.update({"svg.hashsalt": "sojourn", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9})
     panels = [(title, bars) for title, op, field in PANELS if (bars := _bars(results, n, op, field))]
     if not panels:
         raise SystemExit(f"the file has no timer results for n={n}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -65,6 +66,22 @@ def test_a_failure_while_running_what_is_left_is_reported_and_the_rest_runs(scen
     scene.timer.close(run_pending=True)
     assert [type(error) for error in scene.errors] == [ZeroDivisionError]
     assert scene.names == ["task"]
+
+
+@pytest.mark.parametrize("run_pending", [True, False])
+def test_closing_again_goes_on_where_an_exit_interrupted(scene: Scene, run_pending: bool) -> None:
+    scene.timer.schedule(5, sys.exit)
+    rest = scene.schedule(6, "rest")
+    with pytest.raises(SystemExit):
+        scene.timer.close(run_pending=True)
+    assert scene.timer.close(run_pending=run_pending) == ([] if run_pending else [rest])
+    assert scene.names == (["rest"] if run_pending else [])
+    assert scene.timer.close() == []
+
+
+def test_an_error_handler_that_cannot_be_called_is_refused(scene: Scene) -> None:
+    with pytest.raises(TypeError, match="on_error=None cannot be called"):
+        scene.build.SystemTimer("deaf", on_error=None)
 
 
 def test_closing_twice_is_closing_once(scene: Scene) -> None:

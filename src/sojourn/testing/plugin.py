@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sojourn import SystemTimer
+from sojourn import Hub, SystemTimer
 from sojourn.testing import ManualClock
 
 
@@ -21,3 +21,10 @@ def manual_timer(manual_clock: ManualClock) -> Iterator[SystemTimer]:
     """A started `SystemTimer` on `manual_clock`."""
     with SystemTimer("manual", clock=manual_clock) as timer:
         yield timer
+
+
+@pytest.fixture
+def manual_hub(manual_clock: ManualClock) -> Iterator[Hub]:
+    """A started `Hub` on `manual_clock`."""
+    with Hub("manual", clock=manual_clock) as hub:
+        yield hub

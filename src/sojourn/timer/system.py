@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -56,8 +58,11 @@ class Driven(Wheels):
         on_error: OnError = log_error,
     ) -> None:
         super().__init__(tick_ms=tick_ms, wheel_size=wheel_size, clock=clock, executor=executor)
+        if not callable(on_error):
+            raise TypeError(f"on_error={on_error!r} cannot be called; leave it out to have exceptions logged")
         self.name = name
         self._on_error = on_error
+        self._interrupted: list[TimerTask] = []  # what a close() that ran into an exit did not run
         self._alarm = Alarm()
         self._driver: Driver | None = None
         self._death: BaseException | None = None
@@ -99,16 +104,23 @@ class Driven(Wheels):
     def close(self, *, run_pending: bool = False) -> list[TimerTask]:
         """Stop, and return the tasks left undone, soonest first; or run them here and now. Twice is once.
 
-        A task that is running meanwhile is waited for, unless it is the one that closes.
+        A task that is running meanwhile is waited for, unless it is the one that closes. When Ctrl-C or an exit in a
+        task interrupts the running here and now, closing again goes on with the rest.
         """
-        left = self._take_all(TaskState.EXPIRED if run_pending else TaskState.IDLE)
+        left = deque(self._take_all(TaskState.EXPIRED if run_pending else TaskState.IDLE))
         self._alarm.set()
         if self._driver is not None:
             self._driver.stop()
+        with suppress(IndexError):
+            while True:
+                left.appendleft(self._interrupted.pop())
         if not run_pending:
-            return left
-        for task in left:
-            self._run_task(task)
+            return list(left)
+        try:
+            while left:
+                self._run_task(left.popleft())
+        finally:
+            self._interrupted.extend(left)
         return []
 
     def _sleep(self, longest_ns: int = LONGEST_SLEEP_NS) -> bool:
