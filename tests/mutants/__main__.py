@@ -28,7 +28,7 @@ TABLES = {
     "hub": ["tests/hub"],
     "kafka": ["tests/kafka"],
     "replay": [
-        *(f"tests/replay/test_{name}.py" for name in ("xes", "sources", "tally", "compare", "report")),
+        *(f"tests/replay/test_{name}.py" for name in ("xes", "sources", "tally", "groups", "compare", "report")),
         *(f"tests/cli/test_{name}.py" for name in ("replay", "screen")),
     ],
 }

@@ -66,6 +66,13 @@ class ArrowLog:
         codes: Ints = pc.index_in(self.kind.values, named).fill_null(-1).to_numpy()
         return codes
 
+    def source_code(self, rows: Ints) -> Ints | None:
+        """A number for each source, the same for the same one; None if no rule asks for sources."""
+        if self.source is None:
+            return None
+        codes: Ints = self.source.values.dictionary_encode("encode").indices.to_numpy()
+        return codes[rows]
+
     @property
     def words(self) -> dict[str, Word]:
         words = {"key": self.key, "kind": self.kind, "time": self.at, "source": self.source}

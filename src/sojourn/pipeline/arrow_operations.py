@@ -13,7 +13,7 @@ from ..rules import Reached, Rule
 from .arrow_log import Texts, in_one_piece, texts
 from .arrow_times import NEGATIVE, TOO_FAR, UNKNOWN, durations, times
 from .kernel import Events, Operations, given
-from .kernel.search import Flags, Ints
+from .kernel.search import Flags, Ints, order_by
 from .plan import Plan
 from .quarantine import quarantined, reasons_of
 from .reasons import GIVEN_TWICE, Limit, OperationFacts, Word, operation_checks
@@ -79,15 +79,23 @@ def watched(rule: Rule, events: Events, keys: pa.Array, found: Given) -> tuple[E
         return events, given(events, code, found.opened_at, found.deadline)
     count = len(found.rule)
     operation = np.repeat(np.arange(count), np.diff(found.starts))
-    operation, code = np.unique(np.stack([operation, code]), axis=1)
+    operation, code = _different(operation, code, len(keys) + 1)
     lengths = np.diff(events.starts)[code]
     rows, owner = _ranges(events.starts[code], lengths), np.repeat(operation, lengths)
     levels = [events.kinds.index(leaf.kind) for leaf in rule.leaves if isinstance(leaf, Reached)]
     is_counted = (events.at[rows] >= found.opened_at[owner]) | np.isin(events.kind[rows], levels)
     rows, owner = rows[is_counted], owner[is_counted]
-    order = np.lexsort((events.at[rows], owner))
+    order = order_by(owner, events.at[rows])
     own = events.take(rows[order], np.searchsorted(owner[order], np.arange(count + 1)))
     return own, given(own, np.arange(count), found.opened_at, found.deadline)
+
+
+def _different(operation: Ints, code: Ints, codes: int) -> tuple[Ints, Ints]:
+    """The pairs without repetition, by operation."""
+    pairs = np.sort(operation * codes + code)
+    is_new = np.ones(len(pairs), bool)
+    is_new[1:] = pairs[1:] != pairs[:-1]
+    return np.divmod(pairs[is_new], codes)
 
 
 def _keys(table: pa.Table) -> tuple[Ints, Texts]:

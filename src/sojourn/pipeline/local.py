@@ -15,7 +15,7 @@ from .arrow_log import ArrowLog
 from .arrow_operations import Given, read_operations, watched
 from .kernel import NEVER, Events, judge, openings
 from .kernel.columns import Lanes
-from .kernel.search import Flags, Ints
+from .kernel.search import Flags, Ints, order_by
 from .plan import Plan
 from .quarantine import set_aside
 from .tables import outcome_table
@@ -100,26 +100,21 @@ def _ms(column: pa.ChunkedArray) -> Ints:
 def sorted_columns(plan: Plan, log: ArrowLog, is_usable: Flags, *, opens: bool = True) -> tuple[pa.Array, Events]:
     """The keys, and the rows that can be used, sorted: a group a key."""
     rows = np.flatnonzero(is_usable & (log.kind_code >= 0))
-    encoded = log.key.values.take(pa.array(rows)).dictionary_encode()
-    code, at = encoded.indices.to_numpy(), log.at.ms[rows]
-    order = _order(code, at)
+    keys = log.key.values if len(rows) == len(log.key.values) else log.key.values.take(pa.array(rows))
+    encoded = keys.dictionary_encode()
+    code = encoded.indices.to_numpy()
+    order = order_by(code, log.at.ms[rows])
     rows = rows[order]
-    sources = None if log.source is None else log.source.values.dictionary_encode("encode").indices.to_numpy()[rows]
     events = Events(
-        starts=np.searchsorted(code[order], np.arange(len(encoded.dictionary) + 1)),
-        at=at[order],
+        starts=np.append(0, np.cumsum(np.bincount(code, minlength=len(encoded.dictionary)))),
+        at=log.at.ms[rows],
         kind=log.kind_code[rows],
         kinds=plan.kinds,
-        source=sources,
+        source=code[order] if plan.columns.get(S.SOURCE) == plan.columns[S.KEY] else log.source_code(rows),
         numbers={name: log.number(name).take(rows) for name in plan.numbers},
         deadlines={within: log.deadline(within)[rows] for within in plan.withins if opens},
     )
     return encoded.dictionary, events
-
-
-def _order(code: Ints, at: Ints) -> Ints:
-    """The rows by code, then time."""
-    return np.lexsort((at, code))
 
 
 def _opened(plan: Plan, keys: pa.Array, events: Events) -> Iterator[pa.Table]:

@@ -28,9 +28,9 @@ class RunningSum:
         self.needed = -(-enough(at_least) >> (_UNIT - self._bits))
         """The least sum that is enough, in units of 2**-bits."""
         width = self.needed.bit_length() + 1
-        is_more = digits > 0
-        is_more &= shift + _bit_length(digits) > width
-        digits[is_more], shift[is_more] = 1, width - 1
+        if _widest(digits, shift) > width:
+            is_more = shift + _bit_length(digits) > width
+            digits, shift = np.where(is_more, 1, digits), np.where(is_more, width - 1, shift)
         self._words = _running_sum(digits, shift, width + len(values).bit_length())
 
     def first_enough(self, low: Ints, high: Ints) -> Ints:
@@ -48,7 +48,7 @@ class RunningSum:
 def _whole(values: NDArray[Any]) -> tuple[Ints, Ints, int]:
     """`digits`, `shift` and `bits` such that each value is digits * 2**(shift - bits), exactly."""
     if values.dtype.kind in "iu":
-        return values.astype(np.int64), np.zeros(len(values), np.int64), 0
+        return values.astype(np.int64, copy=False), np.zeros(len(values), np.int64), 0
     fraction, exponent = np.frexp(values)
     digits = np.ldexp(fraction, 53).astype(np.int64)
     trailing = _bit_length(digits & -digits) - 1
@@ -65,6 +65,11 @@ def _bit_length(digits: Ints) -> Ints:
     high = np.frexp((digits >> 32).astype(np.float64))[1].astype(np.int64)
     low = np.frexp((digits & 0xFFFFFFFF).astype(np.float64))[1].astype(np.int64)
     return np.where(high > 0, high + 32, low)
+
+
+def _widest(digits: Ints, shift: Ints) -> int:
+    """No value has more bits."""
+    return int(digits.max(initial=0)).bit_length() + int(shift.max(initial=0))
 
 
 def _running_sum(digits: Ints, shift: Ints, width: int) -> list[Ints]:

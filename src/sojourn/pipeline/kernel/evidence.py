@@ -13,7 +13,7 @@ from ...rules import Leaf, Reached, Seen, Total
 from ...rules.event import Number
 from .amounts import RunningSum
 from .columns import NEVER, Events, Lane, Lanes, number_of
-from .search import Flags, Ints, Minima, count_until
+from .search import Flags, Ints, Minima, count_until, order_by
 
 
 class Operations(NamedTuple):
@@ -143,7 +143,7 @@ def _previous(lane: Lane, events: Events) -> Ints:
     if events.source is None:
         raise ValueError("a rule asks for sources; the events have none")
     group, source = events.group[lane.rows], events.source[lane.rows]
-    order = np.lexsort((source, group))
+    order = order_by(group, source)
     is_same = (group[order[1:]] == group[order[:-1]]) & (source[order[1:]] == source[order[:-1]])
     previous = np.full(len(order), -1)
     previous[order[1:][is_same]] = order[:-1][is_same]

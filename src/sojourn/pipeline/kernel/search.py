@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,9 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Before = Callable[[Ints, Ints], Flags]
 """Given places and the numbers of the searches that look at them: does what is sought come later?"""
+
+_BITS = 63
+_FEW = 1 << 16
 
 
 def bisect(low: Ints, high: Ints, is_before: Before) -> Ints:
@@ -34,8 +39,33 @@ def count_until(times: Ints, low: Ints, high: Ints, until: Ints) -> Ints:
     return bisect(low, high, lambda middle, active: times[middle] <= until[active]) - low
 
 
+def order_by(major: NDArray[Any], minor: Ints) -> Ints:
+    """The places of the rows by `major`, which is >= 0, then `minor`; those that are equal in both stay as they are."""
+    if not len(major):
+        return np.zeros(0, np.int64)
+    least = int(minor.min())
+    bits = (int(minor.max()) - least).bit_length()
+    if int(major.max()).bit_length() + bits > _BITS:
+        return np.lexsort((minor, major))
+    return np.argsort((major.astype(np.int64) << bits) | (minor - least), kind="stable")
+
+
 def distinct(columns: Sequence[Ints]) -> tuple[Ints, list[tuple[int, ...]]]:
-    """The different rows of these columns, and the place of each row in that list."""
+    """The different rows of these columns, all >= 0, and the place of each row in that list."""
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    if math.prod(sizes) > _FEW + 2 * len(columns[0]):
+        return _distinct_of_many(columns)
+    code = np.zeros(len(columns[0]), np.int64)
+    for column, size in zip(columns, sizes, strict=True):
+        code = code * size + column
+    there = np.flatnonzero(np.bincount(code))
+    places = np.zeros(int(there[-1]) + 1 if len(there) else 0, np.int64)
+    places[there] = np.arange(len(there))
+    values = np.unravel_index(there, sizes)
+    return places[code], list(zip(*(value.tolist() for value in values), strict=True))
+
+
+def _distinct_of_many(columns: Sequence[Ints]) -> tuple[Ints, list[tuple[int, ...]]]:
     order = np.lexsort(tuple(columns))
     is_new = np.ones(len(order), bool)
     is_new[1:] = np.logical_or.reduce([column[order[1:]] != column[order[:-1]] for column in columns])

@@ -1,0 +1,1 @@
+"""The batch pipeline beside hand-written DuckDB, Polars and Spark SQL."""
