@@ -30,6 +30,7 @@ TABLES = {
         *(f"tests/cli/test_{name}.py" for name in ("replay", "screen")),
     ],
     "kafka": ["tests/kafka"],
+    "demo": ["tests/demo", "tests/cli/test_explain.py"],
 }
 """Which tests must notice the bugs of which table."""
 MINUTES = 10
