@@ -31,6 +31,7 @@ TABLES = {
         *(f"tests/replay/test_{name}.py" for name in ("xes", "sources", "tally", "groups", "compare", "report")),
         *(f"tests/cli/test_{name}.py" for name in ("replay", "screen")),
     ],
+    "demo": ["tests/demo", "tests/cli/test_explain.py"],
 }
 """Which tests must notice the bugs of which table."""
 MINUTES = 10
