@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hub.scene import Scene
-from sojourn import DelayError, Rule, RuleError, all_of, seen
+from sojourn import DelayError, Rule, RuleError, all_of, reached, seen
 from support import Build
 
 UNTILS = {"one signal": "paid", "several": all_of("paid", seen("paid", 1))}
@@ -171,6 +171,18 @@ def test_a_wait_that_is_forced_completes_now(scene: Scene) -> None:
     assert wait.force_complete()
     assert (wait.outcome, wait.at, wait.result(0).waited_ms) == ("completed", 3, 3)
     assert (wait.result(0).decided_by, wait.result(0).seen) == ("force_complete", "no paid")
+
+
+def test_a_wait_that_is_cancelled_while_it_reads_a_signal_stays_cancelled(scene: Scene) -> None:
+    """By a finaliser, say, that a garbage collection runs just then; here, by a number."""
+
+    class Level(int):
+        def __ge__(self, other: object) -> bool:
+            return wait.cancel()
+
+    wait = scene.wait("k", reached("level", 5), id="x")
+    assert scene.signal("k", "level", "one", Level(7)) == 0
+    assert (scene.told, scene.counts()) == ([("x", "cancelled", 0)], (0, 0, 0, 1))
 
 
 def test_a_hub_takes_no_operations_and_a_wait_is_not_made_by_hand(scene: Scene) -> None:

@@ -117,6 +117,8 @@ def test_a_new_wait_outlives_the_memory_of_the_old_one_of_its_id(remembering: Sc
     scene.advance(REMEMBER_MS + 1)
     second = scene.wait("l", id="x", within=1_000)
     scene.advance(REMEMBER_MS + 1)
+    scene.wait("m", id="another")
+    scene.signal("m", "paid")
     assert scene.wait(id="x") is second
 
 

@@ -196,19 +196,22 @@ def test_a_full_hub_is_not_overfilled(build: Build) -> None:
     assert interleavings(build, actors, before=expect, hub={"max_pending": 1}, preemptions=3) > 1
 
 
-def test_two_threads_may_make_plans_when_there_are_too_many(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_threads_that_make_plans_keep_no_more_than_allowed(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     class Plans(dict[Any, Any]):
-        def __init__(self, world: World) -> None:
-            super().__init__()
-            self.world = world
+        world: World
 
-        def __delitem__(self, place: Any) -> None:
-            self.world.stage.point("delete")
-            super().__delitem__(place)
+        def clear(self) -> None:
+            super().clear()
+            self.world.stage.point("clear")
 
     def before(world: World) -> None:
-        world.hub._plans = Plans(world)
+        world.hub._plans = plans = Plans()
+        plans.world = world
         world.wait("before")
+        world.expectations.append(lambda: at_most_one(plans))
+
+    def at_most_one(plans: Plans) -> None:
+        assert len(plans) <= 1
 
     monkeypatch.setattr(face, "PLANS_KEPT", 1)
     rules = [Rule("both", "open", all_of("a", "b"), i) for i in range(2)]

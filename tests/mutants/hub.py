@@ -209,8 +209,12 @@ MUTANTS = [
         "asked = (until, within, type(within), rule)",
         "asked = (until, rule)",
     ),
+    Mutant("plans are kept for ever", FACE, "if len(self._plans) >= PLANS_KEPT:", "if False:"),
     Mutant(
-        "plans are made room for one by one", FACE, "self._plans.clear()", "del self._plans[next(iter(self._plans))]"
+        "plans are kept without the lock",
+        FACE,
+        "            with self._lock:\n                if len(self._plans)",
+        "            if True:\n                if len(self._plans)",
     ),
     # Recipes
     Mutant("every item counts as one", RECIPES, '"item", value=size)', '"item", value=1)'),
