@@ -38,6 +38,7 @@ def test_paused_nothing_moves() -> None:
     driver.do(Driver.pause)
     driver.play(1)
     assert driver.world.now_ms == 4_000
+    assert (driver.reading.speed, driver.reading.reached) == (1, 1)  # the pause is not held against it
 
 
 def test_in_slow_motion_the_hand_moves_between_milliseconds() -> None:

@@ -11,6 +11,7 @@ from cli.command import sojourn
 from demo.outside import HandDriver
 from sojourn import ConfigError
 from sojourn.demo import run, show
+from sojourn.demo.app import DemoApp
 from sojourn.demo.show import checks, has_screen
 
 
@@ -114,6 +115,17 @@ def test_there_is_no_screen_without_a_terminal() -> None:
 def test_the_command_refuses_what_makes_no_sense() -> None:
     assert sojourn("demo", "--waits", 0).code == 2
     assert sojourn("demo", "--seconds", 0).code == 2
+
+
+@pytest.mark.usefixtures("drivers")
+def test_a_screen_that_breaks_down_is_an_error_not_a_summary(monkeypatch: pytest.MonkeyPatch) -> None:
+    def break_down(app: DemoApp) -> None:
+        app._return_code = 1
+
+    monkeypatch.setattr(show, "has_screen", lambda: True)
+    monkeypatch.setattr(DemoApp, "run", break_down)
+    with pytest.raises(RuntimeError, match="the screen broke down"):
+        run(50)
 
 
 def test_without_textual_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ MUTANTS = [
     Mutant("a herd is seen late", DRIVER, "        self.observer.census.count_all()\n", ""),
     Mutant("passed buckets look full", CENSUS, "{turn % size for turn in range(before, after + 1)}", "set()"),
     Mutant("a look counts too much", CENSUS, "counted > BUDGET", "counted > 10 * BUDGET"),
-    Mutant("rates by real time", READING, "* 1e9 / passed_ns)", "* 1e9 / COLUMN_NS)"),
+    Mutant("rates by real time", READING, "* 1000 / passed_ms)", "* 4)"),
     Mutant("hands jump", READING, "min(pace.now_ns(), world.next_ns)", "world.now_ms * NS_PER_MS"),
     Mutant("no afterglow", DIAL, "max(new, old * AFTERGLOW)", "new"),
     Mutant("hands flicker", DIAL, "    if turned > TRAIL:\n        return blurs\n", ""),

@@ -90,11 +90,10 @@ class Observer:
         self.pace = pace
         self.census = Census(world.hub.timer)
         self.lateness = LateView()
-        self._began_ns = self._column_ns = pace.real_ns()
-        self._column_at_ns = 0
+        self._began_ns = pace.real_ns()
         self._late: deque[list[int]] = deque([[]], maxlen=LATE_COLUMNS)
         self._late_of_herd = 0
-        self._counts = self._count()
+        self._begin_column(self._began_ns)
         self._history: dict[str, deque[float]] = {name: deque(maxlen=COLUMNS) for name in self._counts}
         self._reached: deque[float] = deque(maxlen=RATE_COLUMNS)
         self._columns = 0
@@ -111,7 +110,7 @@ class Observer:
         world, pace = self.world, self.pace
         real_ns = pace.real_ns()
         if pace.is_paused:
-            self._column_ns = real_ns - COLUMN_NS // 2
+            self._begin_column(real_ns)
         elif real_ns - self._column_ns >= COLUMN_NS:
             self._end_column(real_ns)
         ended = world.ended
@@ -142,16 +141,16 @@ class Observer:
     def _count(self) -> dict[str, int]:
         return self.world.ended | {source.name: source.signals for source in self.world.sources}
 
+    def _begin_column(self, real_ns: int) -> None:
+        self._column_ns, self._column_at_ms, self._counts = real_ns, self.world.now_ms, self._count()
+
     def _end_column(self, real_ns: int) -> None:
-        virtual_ns = self.world.now_ms * NS_PER_MS
-        passed_ns = virtual_ns - self._column_at_ns
-        if passed_ns:  # in slow motion not every column has a millisecond in it
-            counts = self._count()
-            for name, count in counts.items():
-                self._history[name].append((count - self._counts[name]) * 1e9 / passed_ns)
-            self._counts = counts
-            self._reached.append(passed_ns / (real_ns - self._column_ns))
-            self._column_ns, self._column_at_ns = real_ns, virtual_ns
+        passed_ms = self.world.now_ms - self._column_at_ms
+        if passed_ms:  # in slow motion not every column has a millisecond in it: then it grows
+            for name, count in self._count().items():
+                self._history[name].append((count - self._counts[name]) * 1000 / passed_ms)
+            self._reached.append(passed_ms * NS_PER_MS / (real_ns - self._column_ns))
+            self._begin_column(real_ns)
         self.lateness = self._late_view()
         self._late.append([])
         self._columns += 1

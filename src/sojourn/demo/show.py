@@ -58,7 +58,14 @@ def screen() -> Callable[[Driver, float | None], None]:
         if error.name is None or error.name.partition(".")[0] not in ("textual", "rich"):
             raise
         raise SojournError("the live view needs textual: pip install 'sojourn[demo]', or use --plain") from None
-    return lambda driver, seconds: DemoApp(driver, seconds).run()
+
+    def show(driver: Driver, seconds: float | None) -> None:
+        app = DemoApp(driver, seconds)
+        app.run()
+        if app.return_code:
+            raise RuntimeError("the screen broke down; why is said above")
+
+    return show
 
 
 def show_lines(driver: Driver, seconds: float | None) -> None:
