@@ -6,7 +6,7 @@ READY  := .venv/.ready
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check stress chaos mutants unfinished bench clean
+.PHONY: help setup run live test check stress cluster chaos mutants unfinished bench clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -18,7 +18,10 @@ $(READY): pyproject.toml setup.py $(CORE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-run: $(READY)   ## A hundred thousand live timers, drawn in the terminal
+run: $(READY)   ## A year of flights, replayed on Spark, checked, and drawn: build/flights/report.html
+	$(BIN)/python -m examples.flights
+
+live: $(READY)  ## A hundred thousand live timers, drawn in the terminal
 	$(BIN)/python -m examples.live_timers
 
 test: check     ## Everything that must hold before a change lands
@@ -32,6 +35,9 @@ check: $(READY) ## Style, types and who may import whom
 
 stress: $(READY) ## Threads at full speed, a million tasks at once
 	$(BIN)/python -m pytest -m stress
+
+cluster: $(READY) ## The pipeline on a Spark master and two workers, on loopback
+	$(BIN)/python -m pytest -m cluster
 
 chaos: $(READY) ## Streams killed at random points, a worker of a cluster killed
 	$(BIN)/python -m pytest -m chaos tests/stream

@@ -10,6 +10,7 @@ from .errors import PurgatoryClosedError as PurgatoryClosedError
 from .errors import ReaperDiedError as ReaperDiedError
 from .errors import RuleError as RuleError
 from .errors import SojournError as SojournError
+from .errors import SourceError as SourceError
 from .errors import TimerClosedError as TimerClosedError
 from .hub import AsyncHub as AsyncHub
 from .hub import Hub as Hub
@@ -55,6 +56,7 @@ __all__ = [
     "Rule",
     "RuleError",
     "SojournError",
+    "SourceError",
     "SystemClock",
     "SystemTimer",
     "TaskState",

@@ -39,3 +39,7 @@ class RuleError(SojournError, ValueError):
 
 class HubFullError(SojournError, RuntimeError):
     """The hub has as many pending waits as it was allowed; it refuses rather than run out of memory."""
+
+
+class SourceError(SojournError, ValueError):
+    """An event log that cannot be found or read, or lacks what a rule needs of it."""

@@ -25,6 +25,10 @@ TABLES = {
     "timer": ["tests/contract", "tests/model", "tests/property", "tests/concurrency"],
     "purgatory": ["tests/purgatory"],
     "hub": ["tests/hub"],
+    "replay": [
+        *(f"tests/replay/test_{name}.py" for name in ("xes", "sources", "tally", "compare", "report")),
+        *(f"tests/cli/test_{name}.py" for name in ("replay", "screen")),
+    ],
 }
 """Which tests must notice the bugs of which table."""
 MINUTES = 10

@@ -1,0 +1,1 @@
+"""The main job: a year of flights from New York, replayed on Spark, checked in process, and drawn."""

@@ -1,0 +1,80 @@
+"""`sojourn doctor`: what is there, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple
+
+import typer
+
+from .. import __version__
+from .exits import UNUSABLE
+
+LEAST_JAVA = 17
+
+
+class Finding(NamedTuple):
+    """Something Sojourn can use: what was found, or None; what it is for; and how to get it."""
+
+    name: str
+    found: str | None
+    purpose: str
+    remedy: str
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON.")] = False,
+) -> None:
+    """Say what is there, what is missing, and how to get it. Fails if `replay` on Spark would."""
+    found = list(findings())
+    if as_json:
+        typer.echo(json.dumps([finding._asdict() for finding in found], indent=2))
+    else:
+        for finding in found:
+            typer.echo(line(finding))
+    if any(finding.found is None for finding in found):
+        raise typer.Exit(UNUSABLE)
+
+
+def line(finding: Finding) -> str:
+    mark = "ok     " if finding.found else "MISSING"
+    return f"{mark}  {finding.name:<14} {finding.found or f'{finding.purpose}: {finding.remedy}'}"
+
+
+def findings() -> Iterator[Finding]:
+    from ..timer import IMPLEMENTATION  # noqa: PLC0415  (only this command needs it)
+
+    yield Finding("sojourn", __version__, "", "")
+    yield Finding("Python", platform.python_version(), "", "")
+    compiled = IMPLEMENTATION if IMPLEMENTATION == "compiled" else None
+    yield Finding("compiled core", compiled, "fast timers", "install a C compiler, then reinstall without SOJOURN_PURE")
+    yield Finding("pyarrow", _version("pyarrow"), "replay", "pip install 'sojourn[pipeline]'")
+    yield Finding("numpy", _version("numpy"), "replay", "pip install 'sojourn[pipeline]'")
+    yield Finding("pyspark", _version("pyspark"), "replay on Spark", "pip install 'sojourn[spark]'")
+    yield Finding("Java", java(), "Spark", f"install Java {LEAST_JAVA} or later, or set JAVA_HOME to one")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def java() -> str | None:
+    """The version of Java that Spark would run on and its path, or None if there is none that is new enough."""
+    home = os.environ.get("JAVA_HOME")
+    command = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if not command or not os.path.exists(command):
+        return None
+    said = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)([^"]*)"', said)
+    is_fit = version is not None and int(version[1]) >= LEAST_JAVA
+    return f"{version[1]}{version[2]} ({command})" if version and is_fit else None

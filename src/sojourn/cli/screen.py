@@ -1,0 +1,99 @@
+"""What a command shows: progress on stderr, results on stdout. In a terminal a bar, otherwise plain lines."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ..pipeline.report.words import Words, share_text, words_of
+from ..pipeline.tally import STATUSES, Tally
+from ..rules import Rule
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+POLL_S = 0.2
+
+
+class Screen:
+    """The terminal, or what stands in for it."""
+
+    def __init__(self, is_quiet: bool = False) -> None:
+        self._out = Console(quiet=is_quiet, highlight=False, soft_wrap=True)
+        self._err = Console(stderr=True, quiet=is_quiet, highlight=False, soft_wrap=True)
+        self._spark: SparkSession | None = None
+
+    def watch(self, spark: SparkSession) -> None:
+        """From now on a bar counts Spark's tasks."""
+        self._spark = spark
+
+    def say(self, text: str) -> None:
+        self._out.print(text, markup=False)
+
+    def warn(self, text: str) -> None:
+        self._err.print(f"warning: {text}", markup=False)
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        """Something that takes a while."""
+        if not self._err.is_terminal:
+            self._err.print(text, markup=False)
+            yield
+            return
+        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[tasks]}"), TimeElapsedColumn()
+        with Progress(*columns, console=self._err, transient=True) as progress:
+            task = progress.add_task(text, total=None, tasks="")
+            with _watched(self._spark, progress, task):
+                yield
+
+    def tally(self, rule: Rule, tally: Tally) -> None:
+        """What became of the operations of a rule, and what would have under other deadlines."""
+        self._out.print()
+        self._out.print(str(rule), style="bold", markup=False)
+        self._out.print(_table(tally, words_of(rule)))
+
+
+def _table(tally: Tally, words: Words) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(min_width=14)
+    table.add_column(justify="right")
+    table.add_column(justify="right")
+    table.add_row("  opened", f"{tally.counts.opened:,}")
+    for status, number in zip(STATUSES, tally.counts, strict=True):
+        if number or status == STATUSES[0]:
+            table.add_row(f"  {words[status]}", f"{number:,}", share_text(number, tally.counts.opened))
+    for deadline, counts in sorted(tally.what_if.items(), key=lambda entry: (entry[0].is_shift, entry[0].ms)):
+        share = share_text(counts.completed, counts.opened)
+        table.add_row(f"  if {deadline}", f"{counts.completed:,}", share, style="cyan")
+    return table
+
+
+@contextmanager
+def _watched(spark: SparkSession | None, progress: Progress, task: TaskID) -> Iterator[None]:
+    """While it lasts, the bar follows the tasks of Spark's running stages."""
+    if spark is None:
+        yield
+        return
+    is_over = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(spark, progress, task, is_over), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watcher.join()
+
+
+def _watch(spark: SparkSession, progress: Progress, task: TaskID, is_over: threading.Event) -> None:
+    tracker = spark.sparkContext.statusTracker()
+    while not is_over.wait(POLL_S):
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        total = sum(stage.numTasks for stage in stages if stage)
+        done = sum(stage.numCompletedTasks for stage in stages if stage)
+        progress.update(task, total=total or None, completed=done, tasks=f"{done}/{total} tasks" if total else "")

@@ -1,0 +1,113 @@
+"""A Spark session for a command: quiet, in UTC, and with an error that helps where Spark cannot start."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import SourceError
+from .doctor import LEAST_JAVA, java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+MEMORY_SHARE = 0.4
+"""How much of the machine's memory Spark may have where it runs in one process."""
+
+
+@contextmanager
+def spark_session(master: str | None, conf: Mapping[str, str], *, is_quiet: bool) -> Iterator[SparkSession]:
+    """A session, stopped at the end unless it was there before. `conf` has the last word."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra, and slow to load)
+
+    existing = SparkSession.getActiveSession()
+    if existing is not None:
+        yield existing
+        return
+    if java() is None:
+        raise SourceError(
+            f"Spark needs Java {LEAST_JAVA} or later, and there is none: install it, or set JAVA_HOME to one. "
+            "--engine local needs neither"
+        )
+    os.environ.setdefault("PYSPARK_PYTHON", conf.get("spark.pyspark.python", sys.executable))  # or any python3 it finds
+    with as_file(files(__package__).joinpath("log4j2.properties")) as logging, _stderr_to(is_quiet) as said:
+        builder = SparkSession.builder.appName("sojourn replay")
+        for name, value in {**_settings(master, logging if is_quiet else None), **conf}.items():
+            builder = builder.config(name, value)
+        try:
+            spark = builder.getOrCreate()
+        except Exception as error:
+            raise SourceError(f"Spark does not start: {_last_words(said) or error}") from error
+    with tempfile.TemporaryDirectory() as folder:
+        if not str(spark.sparkContext.master).startswith("local"):
+            spark.sparkContext.addPyFile(str(packed(Path(folder))))
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def packed(folder: Path) -> Path:
+    """This package as a zip of its modules, for the workers of a cluster. NumPy and PyArrow they have of their own."""
+    root = Path(__file__).parents[1]
+    path = folder / "sojourn.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in sorted(root.rglob("*.py")):
+            archive.write(file, file.relative_to(root.parent))
+    return path
+
+
+def _settings(master: str | None, logging: Path | None) -> dict[str, str]:
+    where = master or os.environ.get("MASTER") or LOCAL
+    settings = {
+        "spark.master": where,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    if where.startswith("local"):
+        settings |= {
+            "spark.driver.memory": f"{_memory_mb()}m",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+        }
+    if logging is not None:
+        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging.as_uri()}"
+    return settings
+
+
+def _memory_mb() -> int:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 4 << 30
+    return max(1_024, int(total * MEMORY_SHARE) >> 20)
+
+
+@contextmanager
+def _stderr_to(is_quiet: bool) -> Iterator[Path | None]:
+    """While Spark starts, its words go to a file: the Java virtual machine takes over the stderr it is started with."""
+    if not is_quiet:
+        yield None
+        return
+    kept = os.dup(2)
+    with tempfile.TemporaryDirectory() as folder:
+        said = Path(folder) / "spark.log"
+        with said.open("wb") as file:
+            os.dup2(file.fileno(), 2)
+        try:
+            yield said
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def _last_words(said: Path | None) -> str:
+    lines = said.read_text("utf-8", "replace").strip().splitlines() if said else []
+    return next((line for line in reversed(lines) if "rror" in line or "xception" in line), "")

@@ -1,0 +1,163 @@
+"""A log replayed under rules: what is asked, what comes of it, and the engine that needs no Spark."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from ..errors import SourceError
+from ..rules import Never, Rule
+from . import local
+from . import schema as S  # noqa: N812  (as F for Spark's functions)
+from .arrow_log import ArrowLog
+from .deadlines import Deadline
+from .groups import with_groups
+from .plan import Plan
+from .sources import Log, Source, check_columns
+from .tally import Tallies, tally
+
+KINDS_NAMED = 12
+"""How many of the kinds of a log an error names, the most frequent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be replayed.
+
+    `columns`  the log's names of our columns, where they are to be others than the rules say.
+    `by`       a column of the events that open operations (or of `operations`), to count by.
+    """
+
+    source: Source
+    rules: tuple[Rule, ...]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    unit: S.Unit = "auto"
+    operations: Source | None = None
+    what_if: tuple[Deadline, ...] = ()
+    by: str | None = None
+
+    def named(self) -> dict[str, str]:
+        """The columns that are not as the rules say: those given, and those the format of the log has names for."""
+        said = {ours for rule in self.rules for ours, _ in rule.columns}
+        return {**{ours: name for ours, name in self.source.columns.items() if ours not in said}, **self.columns}
+
+    def plan(self) -> Plan:
+        return Plan.of(self.rules, self.unit, **self.named())
+
+    def check(self, names: list[str]) -> None:
+        """Refuse a log that lacks a column, and say what it has."""
+        plan = self.plan()
+        wanted = {name: f"{ours} (name it with --{ours}, or in [columns])" for ours, name in plan.columns.items()}
+        wanted |= {plan.column_of(number): "the rule's total" for number in plan.numbers if number != S.VALUE}
+        if self.operations is None:
+            wanted |= {within.name: "the rule's within" for within in plan.withins}
+            wanted |= {self.by: "--by"} if self.by else {}
+        check_columns(wanted, names, repr(self.source.path))
+
+
+class Replay(Protocol):
+    """A job that has been done, on whatever engine."""
+
+    engine: str
+
+    @property
+    def outcomes(self) -> pa.Table:
+        """All of them, in this process."""
+
+    @property
+    def tallies(self) -> Tallies: ...
+
+    @property
+    def quarantined(self) -> Counter[str]:
+        """How many rows were set aside, by reason."""
+
+    def kinds(self) -> Counter[str]:
+        """How many events of each kind the log has."""
+
+    def write(self, outcomes: str, quarantine: str) -> None:
+        """Write both tables as Parquet, into folders."""
+
+
+class LocalReplay:
+    """A job done in this process."""
+
+    engine = "local"
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._log: Log = job.source.read()
+        job.check(self._log.events.column_names)
+        operations = None if job.operations is None else job.operations.read().events
+        self._operations = operations
+        result = local.outcomes(self._log.events, job.rules, unit=job.unit, operations=operations, **job.named())
+        self.outcomes: pa.Table = result.outcomes
+        self.quarantine: pa.Table = pa.concat_tables([self._log.unreadable, result.quarantine])
+
+    @cached_property
+    def tallies(self) -> Tallies:
+        return tally(self._grouped(), self._job.what_if)
+
+    @cached_property
+    def quarantined(self) -> Counter[str]:
+        return counted(self.quarantine[S.REASON])
+
+    def kinds(self) -> Counter[str]:
+        return counted(ArrowLog(self._log.events, self._job.plan()).kind.values)
+
+    def write(self, outcomes: str, quarantine: str) -> None:
+        write_table(self.outcomes, outcomes)
+        write_table(self.quarantine, quarantine)
+
+    def _grouped(self) -> pa.Table:
+        if self._job.by is None:
+            return self.outcomes
+        return with_groups(self.outcomes, self._job.by, self._job.plan(), self._log.events, self._operations)
+
+
+def counted(texts: pa.Array | pa.ChunkedArray) -> Counter[str]:
+    entries = pc.value_counts(pc.drop_null(texts)).to_pylist()
+    return Counter({entry["values"]: entry["counts"] for entry in entries})
+
+
+def write_table(table: pa.Table, folder: str) -> None:
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    parquet.write_table(table, Path(folder) / "part-00000.parquet")
+
+
+def check_openings(job: Job, replay: Replay) -> list[str]:
+    """Refuse a rule under which nothing opened; warn of one under which nothing was ever met."""
+    if job.operations is not None:
+        return []
+    idle = [rule for rule in job.rules if rule.name not in replay.tallies]
+    vain = [rule for rule in job.rules if rule not in idle and _is_vain(rule, replay.tallies)]
+    kinds = replay.kinds() if idle or vain else Counter()
+    for rule in idle:
+        raise SourceError(f"rule {rule.name!r}: nothing opens. {_not_there(rule.opens, kinds)}")
+    unseen = [(rule, leaf.kind) for rule in vain for leaf in rule.leaves if leaf.kind not in kinds]
+    return [f"rule {rule.name!r}: nothing completes. {_not_there(kind, kinds)}" for rule, kind in unseen]
+
+
+def _is_vain(rule: Rule, tallies: Tallies) -> bool:
+    counts = tallies[rule.name].counts
+    return not isinstance(rule.until, Never) and counts.completed + counts.met_late == 0
+
+
+def _not_there(kind: str, kinds: Counter[str]) -> str:
+    if not kinds:
+        return "The log has no events that can be used"
+    if kind in kinds:
+        return f"The log has {kinds[kind]:,} events of kind {kind!r}, but none that can be used: see the quarantine"
+    named = ", ".join(f"{name!r} ({count:,})" for name, count in kinds.most_common(KINDS_NAMED))
+    more = f" and {len(kinds) - KINDS_NAMED:,} more" if len(kinds) > KINDS_NAMED else ""
+    close = difflib.get_close_matches(kind, kinds, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"The log has no event of kind {kind!r}. Its kinds are {named}{more}{hint}"

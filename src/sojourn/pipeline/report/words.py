@@ -1,0 +1,49 @@
+"""Numbers in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...rules import Never, Rule
+from ..tally import STATUSES, Counts
+
+LONGEST = 120
+"""How much of a key, a group or an explanation is shown."""
+
+Words = Mapping[str, str]
+"""What a reader calls each status."""
+
+_AWAITING: Words = dict(zip(STATUSES, ("completed", "met late", "never met", "cancelled"), strict=True))
+_AWAITING_NOTHING: Words = dict(zip(STATUSES, ("completed", "met late", "expired", "cancelled"), strict=True))
+
+
+def words_of(rule: Rule) -> Words:
+    """Where nothing is awaited, nothing was never met: it expired."""
+    return _AWAITING_NOTHING if isinstance(rule.until, Never) else _AWAITING
+
+
+def short(text: str) -> str:
+    """A text of the log, cut if it is very long."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def count_text(number: int) -> str:
+    return f"{number:,}"
+
+
+def share_text(part: int, whole: int) -> str:
+    """A share as per cent, with one decimal; never 0% or 100% when it is not."""
+    if not whole:
+        return "none"
+    percent = 100 * part / whole
+    if 0 < percent < 0.05:
+        return "<0.1%"
+    if 99.95 <= percent < 100:
+        return ">99.9%"
+    return f"{percent:.1f}%" if percent % 100 else f"{percent:.0f}%"
+
+
+def counts_text(counts: Counts, words: Words) -> str:
+    """What became of how many: "12 completed, 3 met late"."""
+    told = [f"{number:,} {words[status]}" for status, number in zip(STATUSES, counts, strict=True) if number]
+    return ", ".join(told) or "none"

@@ -1,0 +1,109 @@
+"""The commands around `replay`, and the ways into them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.command import sojourn
+from replay.logs import write_rule
+from sojourn import __version__
+from sojourn.cli import doctor as doctoring
+from sojourn.cli.exits import MEANINGS
+
+
+def test_a_rule_file_is_said_as_a_sentence(tmp_path: Path) -> None:
+    path = write_rule(tmp_path)
+    ended = sojourn("rule", "check", path, path)
+    assert (ended.code, ended.out.splitlines()) == (0, ["paid: from the first ordered, until paid, within 60 days"] * 2)
+
+
+def test_a_rule_file_is_said_in_json(tmp_path: Path) -> None:
+    path = write_rule(tmp_path)
+    assert json.loads(sojourn("rule", "check", "--json", path).out) == {
+        "file": str(path),
+        "rule": "paid",
+        "sentence": "paid: from the first ordered, until paid, within 60 days",
+    }
+
+
+def test_a_rule_file_that_is_no_good_is_refused_with_its_line(tmp_path: Path) -> None:
+    ended = sojourn("rule", "check", write_rule(tmp_path, "[rule]\nname = 'x'\nopens = 'a'\nwithin = 5\nuntli = 'b'\n"))
+    assert ended.code == 3
+    assert "paid.toml, line 5: setting 'untli' is not known" in ended.err
+
+
+def test_the_doctor_finds_what_is_there() -> None:
+    ended = sojourn("doctor", "--json")
+    found = {entry["name"]: entry["found"] for entry in json.loads(ended.out)}
+    assert found["sojourn"] == __version__
+    assert set(found) == {"sojourn", "Python", "compiled core", "pyarrow", "numpy", "pyspark", "Java"}
+    assert ended.code == (0 if all(found.values()) else 3)
+
+
+def test_the_doctor_says_what_is_missing_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctoring, "java", lambda: None)
+    ended = sojourn("doctor")
+    assert ended.code == 3
+    assert "MISSING  Java           Spark: install Java 17 or later, or set JAVA_HOME to one" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("said", "is_found"),
+    [('openjdk version "21.0.2"', True), ('java version "1.8.0_402"', False), ("no Java at all", False)],
+)
+def test_java_is_found_if_it_is_new_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, is_found: bool
+) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert (doctoring.java() is not None) == is_found
+
+
+def test_a_java_home_without_java_counts_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert doctoring.java() is None
+
+
+def test_help_names_every_command_and_exit_code() -> None:
+    shown = " ".join(sojourn("--help").out.split())
+    assert all(command in shown for command in ("replay", "rule", "doctor"))
+    assert all(f"{code} {meaning}" in shown for code, meaning in MEANINGS.items())
+    assert sojourn("--version").out == f"sojourn {__version__}\n"
+    assert sojourn().code == 2
+
+
+def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_python_m_sojourn_is_the_command() -> None:
+    ended = subprocess.run([sys.executable, "-m", "sojourn", "--version"], capture_output=True, text=True, check=True)
+    assert ended.stdout == f"sojourn {__version__}\n"
+
+
+def test_without_its_extra_the_command_says_what_to_install() -> None:
+    hide = "import sys; sys.modules['typer'] = None; from sojourn.__main__ import main; main()"
+    ended = run(hide)
+    assert (ended.returncode, ended.stderr) == (1, "the command line needs typer; run: pip install 'sojourn[cli]'\n")
+
+
+@pytest.mark.parametrize(("module", "extra"), [("pyarrow", "pipeline"), ("numpy", "pipeline"), ("pyspark", "spark")])
+def test_without_an_extra_replay_says_what_to_install(module: str, extra: str, tmp_path: Path) -> None:
+    hide = f"import sys; sys.modules['{module}'] = None; from sojourn.__main__ import main; main()"
+    (tmp_path / "log.csv").write_text("key,kind,at\na,ordered,2020-01-01\n")
+    ended = run(hide, "replay", str(tmp_path / "log.csv"), "--rule", str(write_rule(tmp_path)))
+    assert ended.returncode == 3
+    assert ended.stderr.splitlines()[-1].endswith(f"run: pip install 'sojourn[{extra}]'")
+
+
+def test_the_command_line_loads_neither_numpy_nor_spark_before_it_needs_them() -> None:
+    look = "import sys; import sojourn.cli; print(sorted({'numpy', 'pyarrow', 'pyspark'} & set(sys.modules)))"
+    assert run(look).stdout == "[]\n"

@@ -1,0 +1,294 @@
+"""`sojourn replay`, in this process: what it writes, prints and refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from cli.command import Ended, sojourn
+from replay.logs import DAY, order_events, orders, write_orders, write_rule
+from replay.page import parsed, section, table
+from sojourn.pipeline import local
+from sojourn.pipeline.compare import differences
+
+SUMMARY = {
+    "opened": 5,
+    "completed": 2,
+    "expired": 3,
+    "cancelled": 0,
+    "met_late": 1,
+    "never_met": 2,
+    "quarantined": 0,
+    "engine": "local",
+}
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_orders(tmp_path)
+    write_rule(tmp_path)
+
+
+def replay(*arguments: object, events: str = "orders.parquet", rule: str = "paid.toml") -> Ended:
+    return sojourn("replay", events, "--rule", rule, "--engine", "local", *arguments)
+
+
+def refused(*arguments: object, code: int = 3, **given: str) -> str:
+    """What it says when it fails: one line, no traceback."""
+    ended = replay(*arguments, **given)
+    assert ended.code == code
+    assert "Traceback" not in ended.err
+    return ended.err.strip().splitlines()[-1]
+
+
+def test_the_outcomes_are_written_as_the_law_has_them() -> None:
+    assert replay("--out", "outcomes").code == 0
+    written = parquet.read_table("outcomes")
+    assert differences(written, orders(), 5) == (0, [])
+    assert written.column_names == orders().column_names
+    assert len(parquet.read_table("quarantine")) == 0
+
+
+def test_the_summary_is_as_documented() -> None:
+    replay("--summary", "deep/summary.json")
+    assert json.loads(Path("deep/summary.json").read_text()) == SUMMARY
+    assert list(json.loads(Path("deep/summary.json").read_text())) == list(SUMMARY)
+
+
+def test_json_prints_the_summary_and_nothing_else() -> None:
+    ended = replay("--json", "--out", "outcomes")
+    assert (json.loads(ended.out), ended.err) == (SUMMARY, "")
+
+
+def test_the_counts_are_printed_and_so_is_what_was_written() -> None:
+    ended = replay("--what-if", "30 days,100 days,+38 days", "--summary", "s.json", "--report", "r.html")
+    assert [line.split() for line in ended.out.splitlines() if line] == [
+        ["paid:", "from", "the", "first", "ordered,", "until", "paid,", "within", "60", "days"],
+        ["opened", "5"],
+        ["completed", "2", "40.0%"],
+        ["met", "late", "1", "20.0%"],
+        ["never", "met", "2", "40.0%"],
+        ["if", "30", "days", "1", "20.0%"],
+        ["if", "100", "days", "3", "60.0%"],
+        ["if", "+38", "days", "3", "60.0%"],
+        ["summary", "s.json"],
+        ["report", "r.html"],
+    ]
+
+
+def test_without_a_terminal_progress_is_plain_lines_on_stderr() -> None:
+    assert replay("--out", "outcomes").err.splitlines() == [
+        "replaying orders.parquet in this process",
+        "writing outcomes",
+        "counting",
+    ]
+
+
+def test_the_report_counts_by_the_column_named() -> None:
+    replay("--report", "report.html", "--by", "region", "--what-if", "30 days")
+    page = parsed(Path("report.html").read_text("utf-8"))
+    assert table(section(page, "By region")) == [
+        ["north", "", "100%", "2"],
+        ["(none)", "", "0%", "1"],
+        ["south", "", "0%", "2"],
+    ]
+    assert table(section(page, "What if the deadline were another"))[0][:2] == ["30 days", "1"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "xes"])
+def test_every_format_gives_the_same_outcomes(ending: str) -> None:
+    rows = order_events().set_column(2, "at", order_events()["at"].cast(pa.string())).to_pylist()
+    if ending == "csv":
+        text = "".join(",".join(value or "" for value in row.values()) + "\n" for row in rows)
+        Path("orders.csv").write_text("order,event,at,region\n" + text)
+    elif ending == "jsonl":
+        Path("orders.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        events = (
+            f'<trace><string key="concept:name" value="{row["order"]}"/><event>'
+            f'<string key="concept:name" value="{row["event"]}"/><date key="time:timestamp" value="{row["at"]}"/>'
+            "</event></trace>"
+            for row in rows
+        )
+        Path("orders.xes").write_text(f"<log>{''.join(events)}</log>")
+        Path("paid.toml").write_text('[rule]\nname = "paid"\nopens = "ordered"\nuntil = "paid"\nwithin = "60 days"\n')
+    assert replay("--out", "outcomes", events=f"orders.{ending}").code == 0
+    assert differences(parquet.read_table("outcomes"), orders(), 5) == (0, [])
+
+
+def test_columns_may_be_named_on_the_command_line() -> None:
+    Path("paid.toml").write_text('[rule]\nname = "paid"\nopens = "ordered"\nuntil = "paid"\nwithin = "60 days"\n')
+    assert replay("--key", "order", "--kind", "event", "--at", "at", "--out", "outcomes").code == 0
+    assert differences(parquet.read_table("outcomes"), orders(), 5) == (0, [])
+
+
+def test_bare_numbers_are_what_the_unit_says() -> None:
+    days = [0, 2, 9]
+    events = {"order": ["a"] * 3, "event": ["ordered", "x", "paid"], "at": [day * 86_400 for day in days]}
+    parquet.write_table(pa.table(events), "orders.parquet")
+    for unit, waited_ms in (("auto", 9 * DAY), ("s", 9 * DAY), ("ms", 9 * 86_400)):
+        replay("--unit", unit, "--out", "outcomes")
+        assert parquet.read_table("outcomes")["waited_ms"].to_pylist() == [waited_ms]
+
+
+def test_several_rules_are_replayed_in_one_go(tmp_path: Path) -> None:
+    write_rule(tmp_path, file="kept.toml", name="kept", until="", cancels="withdrawn")
+    ended = replay("--rule", "kept.toml", "--json", "--report", "report.html")
+    found = json.loads(ended.out)
+    assert (found["opened"], found["completed"], found["cancelled"], found["expired"]) == (10, 2, 1, 7)
+    assert [h.text for h in parsed(Path("report.html").read_text("utf-8")).all("h1")] == ["paid", "kept"]
+
+
+def test_a_table_of_operations_opens_them_instead() -> None:
+    operations = {
+        "operation_id": ["first", "second"],
+        "keys": [["a"], ["c"]],
+        "opened_at": pa.array([0, 0]).cast(pa.timestamp("ms", "UTC")),
+        "team": ["red", "blue"],
+    }
+    parquet.write_table(pa.table(operations), "operations.parquet")
+    ended = replay("--operations", "operations.parquet", "--out", "outcomes", "--by", "team", "--report", "r.html")
+    assert ended.code == 0, ended.err
+    rows = parquet.read_table("outcomes").to_pylist()
+    assert {row["operation_id"]: row["outcome"] for row in rows} == {"first": "completed", "second": "expired"}
+    page = parsed(Path("r.html").read_text("utf-8"))
+    assert [row[0] for row in table(section(page, "By team"))] == ["red", "blue"]
+
+
+def bad_orders() -> None:
+    """A log in which one row has no key, and one line is no row."""
+    Path("orders.csv").write_text("order,event,at\na,ordered,2020-01-01\n,paid,2020-01-02\na\na,paid,2020-01-03\n")
+
+
+def test_rows_that_cannot_be_used_are_counted_and_written_with_their_reason() -> None:
+    bad_orders()
+    ended = replay("--out", "outcomes", "--summary", "s.json", "--report", "r.html", events="orders.csv")
+    assert ended.code == 0
+    assert "warning: 2 rows set aside: the line has not as many fields as the header (1); no key (1)" in ended.err
+    assert sorted(parquet.read_table("quarantine")["reason"].to_pylist()) == [
+        "no key",
+        "the line has not as many fields as the header",
+    ]
+    assert json.loads(Path("s.json").read_text())["quarantined"] == 2
+    assert len(table(section(parsed(Path("r.html").read_text("utf-8")), "Set aside"))) == 2
+
+
+def test_strict_fails_instead_and_writes_nothing() -> None:
+    bad_orders()
+    said = refused("--strict", "--out", "outcomes", "--summary", "s.json", events="orders.csv", code=4)
+    assert said.startswith("error: --strict: 2 rows set aside: ")
+    assert not Path("outcomes").exists()
+    assert not Path("s.json").exists()
+    assert replay("--strict").code == 0
+
+
+def test_replaying_again_replaces_what_was_written() -> None:
+    replay("--out", "outcomes")
+    assert replay("--out", "outcomes").code == 0
+    assert len(parquet.read_table("outcomes")) == 5
+
+
+def test_what_no_replay_wrote_is_not_written_over() -> None:
+    Path("papers").mkdir()
+    Path("papers/notes.txt").write_text("mine")
+    assert "'papers' has 'notes.txt' in it, which no replay wrote" in refused("--out", "papers")
+    assert "'paid.toml' is a file; name a folder" in refused("--out", "paid.toml")
+    Path("quarantine").mkdir()
+    Path("quarantine/patient.txt").write_text("mine")
+    assert "'quarantine' has 'patient.txt' in it" in refused("--out", "outcomes")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--key", "orders"), "'orders.parquet' has no column 'orders' for key"),
+        (("--key", "orders"), "It has: order, event, at, region; did you mean 'order'?"),
+        (
+            ("--by", "regoin"),
+            "has no column 'regoin' for --by. It has: order, event, at, region; did you mean 'region'",
+        ),
+        (("--what-if", "30 dyas"), "duration '30 dyas': 'dyas' is not a unit"),
+        (("--option", "sep=;"), "option sep is for Spark"),
+        (("--format", "avro"), "format 'avro' needs Spark"),
+        (("--operations", "nothing.parquet"), "there is no 'nothing.parquet'"),
+    ],
+)
+def test_what_does_not_fit_the_log_is_refused_with_what_would(arguments: tuple[str, ...], message: str) -> None:
+    assert message in refused(*arguments)
+
+
+def test_a_log_that_is_not_there_is_refused_with_the_nearest() -> None:
+    assert refused(events="order.parquet") == "error: there is no 'order.parquet'; did you mean 'orders.parquet'?"
+
+
+def test_a_rule_under_which_nothing_opens_names_the_kinds_of_the_log(tmp_path: Path) -> None:
+    write_rule(tmp_path, opens="orderd")
+    assert refused() == (
+        "error: rule 'paid': nothing opens. The log has no event of kind 'orderd'. "
+        "Its kinds are 'ordered' (5), 'paid' (3), 'withdrawn' (1); did you mean 'ordered'?"
+    )
+
+
+def test_a_rule_under_which_nothing_usable_opens_points_to_the_quarantine() -> None:
+    Path("orders.csv").write_text("order,event,at\na,ordered,yesterday\n")
+    assert "1 events of kind 'ordered', but none that can be used" in refused(events="orders.csv")
+
+
+def test_a_log_without_events_says_so() -> None:
+    parquet.write_table(order_events().slice(0, 0), "orders.parquet")
+    assert "nothing opens. The log has no events that can be used" in refused()
+
+
+def test_a_rule_that_awaits_what_never_comes_is_warned_of(tmp_path: Path) -> None:
+    write_rule(tmp_path, until="payed")
+    ended = replay()
+    assert ended.code == 0
+    assert "warning: rule 'paid': nothing completes. The log has no event of kind 'payed'." in ended.err
+    assert "did you mean 'paid'?" in ended.err
+
+
+def test_a_rule_that_cannot_be_read_names_file_and_line(tmp_path: Path) -> None:
+    write_rule(tmp_path, within="60 dyas")
+    assert "paid.toml, line 5: rule 'paid': within: duration '60 dyas': 'dyas' is not a unit" in refused()
+    assert "No such file or directory: 'missing.toml'" in refused(rule="missing.toml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("replay",), "Missing argument 'EVENTS'"),
+        (("replay", "orders.parquet"), "Missing option '--rule'"),
+        (("replay", "x", "--rule", "y", "--engine", "flink"), "'flink' is not one of"),
+        (("replay", "x", "--rule", "y", "--option", "sep"), "'sep' is not NAME=VALUE"),
+        (("replay", "x", "--rule", "y", "--conf", "=1"), "'=1' is not NAME=VALUE"),
+        (("relpay",), "No such command 'relpay'"),
+    ],
+)
+def test_a_command_line_that_cannot_be_understood_is_refused(arguments: tuple[str, ...], message: str) -> None:
+    ended = sojourn(*arguments)
+    assert ended.code == 2
+    assert message in " ".join(ended.err.replace("│", " ").split())
+
+
+def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("by zero\nand more")
+
+    monkeypatch.setattr(local, "outcomes", broken)
+    assert refused(code=70) == "error: ZeroDivisionError: by zero (--debug shows where)"
+    with pytest.raises(ZeroDivisionError):
+        sojourn("--debug", "replay", "orders.parquet", "--rule", "paid.toml", "--engine", "local")
+    assert refused(code=70).endswith("(--debug shows where)")
+
+
+def test_an_interruption_is_not_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local, "outcomes", interrupted)
+    assert refused(code=130) == "interrupted"

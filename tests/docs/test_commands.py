@@ -1,0 +1,56 @@
+"""The pages that tell a story of commands are run as they stand: files written, commands run, output compared."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from cli.command import sojourn
+
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCK = re.compile(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if "```sh\nsojourn" in page.read_text()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_story_happens_as_told(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = ""
+    for file, language, text in BLOCK.findall(page.read_text()):
+        if file:
+            Path(file).write_text(text)
+        elif language == "sh":
+            ended = sojourn(*shlex.split(text)[1:])
+            assert ended.code == 0, ended.err
+            said = ended.out
+        elif language == "text":
+            assert words(said)[: len(words(text))] == words(text)
+        elif language == "json":
+            assert json.loads(text) == json.loads(Path("out/summary.json").read_text())
+
+
+def words(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines() if line.strip()]
+
+
+def test_there_are_such_pages() -> None:
+    assert {page.stem for page in PAGES} >= {"replay-a-log", "rule-file"}
+
+
+def test_the_exit_codes_are_documented_as_they_are() -> None:
+    from sojourn.cli.exits import MEANINGS  # noqa: PLC0415
+
+    rows = re.findall(r"^\| (\d+) \| (.+) \|$", (DOCS / "reference" / "replay.md").read_text(), re.MULTILINE)
+    told = {int(code): re.sub(r"`", "", meaning).replace("(--", "(replay --") for code, meaning in rows}
+    assert told == MEANINGS
+
+
+def test_the_columns_of_outcomes_are_documented_in_their_order() -> None:
+    from sojourn.pipeline import schema  # noqa: PLC0415
+
+    page = (DOCS / "reference" / "replay.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \| \w", page, re.MULTILINE)[: len(schema.OUTCOMES)] == schema.OUTCOMES.names

@@ -1,0 +1,150 @@
+"""Bugs for replaying: sources, tallies, comparison, the report and the command line."""
+
+from __future__ import annotations
+
+from .mutant import Mutant
+
+XES = "src/sojourn/pipeline/xes.py"
+LINES = "src/sojourn/pipeline/lines.py"
+SOURCES = "src/sojourn/pipeline/sources.py"
+BINS = "src/sojourn/pipeline/bins.py"
+TALLY = "src/sojourn/pipeline/tally.py"
+DEADLINES = "src/sojourn/pipeline/deadlines.py"
+COMPARE = "src/sojourn/pipeline/compare.py"
+GROUPS = "src/sojourn/pipeline/groups.py"
+REPLAY = "src/sojourn/pipeline/replay.py"
+AXIS = "src/sojourn/pipeline/report/axis.py"
+CHARTS = "src/sojourn/pipeline/report/charts.py"
+SECTIONS = "src/sojourn/pipeline/report/sections.py"
+COMMAND = "src/sojourn/cli/replaying.py"
+EXITS = "src/sojourn/cli/exits.py"
+SCREEN = "src/sojourn/cli/screen.py"
+
+MUTANTS = [
+    # Sources
+    Mutant(
+        "a trace's attributes stay with the next trace",
+        XES,
+        "self._trace, self._trace_starts = {}, len",
+        "self._trace_starts = len",
+    ),
+    Mutant("a trace's attributes go to the events before it", XES, "self._rows[self._trace_starts :]", "self._rows"),
+    Mutant("attributes of the log are an event's", XES, 'case "event":', 'case "event" | "log" if self._rows:'),
+    Mutant(
+        "the last chunk is lost",
+        XES,
+        "        parser.ParseFile(file)\n        self._flush(self._rows)",
+        "        parser.ParseFile(file)",
+    ),
+    Mutant("bad lines of CSV are dropped", LINES, "        bad.append(row.text)\n", ""),
+    Mutant("CSV guesses types", LINES, "column_types=dict.fromkeys(names, pa.string())", "column_types={}"),
+    Mutant(
+        "JSON texts become times",
+        LINES,
+        "if any(pa.types.is_timestamp(field.type) for field in table.schema):",
+        "if False:",
+    ),
+    Mutant(
+        "JSON values that are no object are rows",
+        LINES,
+        "return found if isinstance(found, dict) else None",
+        "return found if isinstance(found, dict) else {}",
+    ),
+    Mutant("hidden files are data", SOURCES, 'part[0] in "_."', 'part[0] in "_"'),
+    Mutant(
+        "only the first file of a folder is read",
+        SOURCES,
+        "for name in matched for file in _below(Path(name))]",
+        "for name in matched for file in _below(Path(name))][:1]",
+    ),
+    # Counting
+    Mutant(
+        "intervals are counted from their end",
+        BINS,
+        "self.places // (width // self.width)",
+        "-(-self.places // (width // self.width))",
+    ),
+    Mutant("merging forgets the wider of the two", BINS, "width = max(self.width, other.width)", "width = self.width"),
+    Mutant("a calendar gets wider than its days", BINS, " or width > self.widest", ""),
+    Mutant("another deadline excludes its own instant", TALLY, "(c.met_at <= until)", "(c.met_at < until)"),
+    Mutant(
+        "another deadline forgets cancellations", TALLY, "(c.status == _CANCELLED) & (c.at <= until)", "c.status < 0"
+    ),
+    Mutant(
+        "another deadline cancels what it ends first",
+        TALLY,
+        "(c.status == _CANCELLED) & (c.at <= until)",
+        "c.status == _CANCELLED",
+    ),
+    Mutant(
+        "a shift may end before the opening",
+        TALLY,
+        "np.maximum((c.deadline if deadline.is_shift else c.opened_at) + deadline.ms, c.opened_at)",
+        "(c.deadline if deadline.is_shift else c.opened_at) + deadline.ms",
+    ),
+    Mutant(
+        "the cancelled are among those met",
+        TALLY,
+        "was_met = (c.status == _COMPLETED) | (c.status == _MET_LATE)",
+        "was_met = c.is_met",
+    ),
+    Mutant("the slowest are the fastest", TALLY, "c.met_at - c.deadline)", "c.deadline - c.met_at)"),
+    Mutant(
+        "what is missing is counted with the completed",
+        TALLY,
+        "status[is_there.to_numpy()]",
+        "status[: is_there.to_numpy().sum()]",
+    ),
+    Mutant("minus means plus", DEADLINES, '-ms if text[0] == "-" else ms', "ms"),
+    # Comparing
+    Mutant("rows that one has twice are equal", COMPARE, "_sided(right, -1)", "_sided(right, 1)"),
+    Mutant(
+        "differences are in no order", COMPARE, ".sort_by(S.OPERATION_ID)", ".sort_by([(S.OPERATION_ID, 'descending')])"
+    ),
+    Mutant(
+        "the first opening of a key names the group of all", GROUPS, "[S.RULE, S.KEY, _OPENED_MS]", "[S.RULE, S.KEY]"
+    ),
+    # Refusing
+    Mutant("a rule that opens nothing passes", REPLAY, "    for rule in idle:\n", "    for rule in ():\n"),
+    Mutant("XES names its columns over the rule's", REPLAY, "if ours not in said}", "}"),
+    Mutant(
+        "strict writes first",
+        COMMAND,
+        "        if self.is_strict:\n            self._refuse_quarantine(replay)\n        if self.outputs.outcomes",
+        "        if self.outputs.outcomes",
+    ),
+    Mutant("anything is written over", COMMAND, "    if others:\n", "    if False:\n"),
+    Mutant(
+        "quarantine goes into the outcomes",
+        COMMAND,
+        'return f"{folder}{slash}quarantine"',
+        'return f"{self.outcomes}/quarantine"',
+    ),
+    Mutant("expired counts the late only", COMMAND, '"expired": counts.expired', '"expired": counts.met_late'),
+    Mutant("a failure is a success", EXITS, "raise typer.Exit(code)", "raise typer.Exit(0)"),
+    Mutant("debug stays on", EXITS, '_state["debug"] = is_asked', '_state["debug"] |= is_asked'),
+    Mutant("texts are markup", SCREEN, "self._out.print(text, markup=False)", "self._out.print(text)"),
+    # Drawing
+    Mutant(
+        "the deadline's own instant is late",
+        AXIS,
+        "places = -bins.places - 1 - self.start",
+        "places = -bins.places - self.start",
+    ),
+    Mutant(
+        "what was met at its opening is not drawn",
+        AXIS,
+        "(np.maximum(places, 0) if self.allowed is not None else places)",
+        "places",
+    ),
+    Mutant("the earliest are not drawn", AXIS, "start if allowed is not None else start - 1", "start"),
+    Mutant("the curve forgets who was met before it starts", CHARTS, "met = earlier + np.cumsum", "met = np.cumsum"),
+    Mutant("columns overlap", CHARTS, "            y += number\n", ""),
+    Mutant(
+        "the present deadline is not in the table",
+        SECTIONS,
+        "tried = {**tally.what_if, now: tally.counts}",
+        "tried = {now: tally.counts}",
+    ),
+    Mutant("keys are HTML", SECTIONS, "[escape(short(o.key)),", "[short(o.key),"),
+]

@@ -1,0 +1,218 @@
+"""The report says what the outcomes say, in one file that needs nothing else."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replay.logs import DAY, PAID, orders, outcome_table
+from replay.page import Node, parsed, section, table, tips
+from sojourn import Event, Rule, all_of, until_column
+from sojourn.pipeline.deadlines import deadlines
+from sojourn.pipeline.report import Report
+from sojourn.pipeline.tally import GROUP, Tally, tally
+from sojourn.rules import outcomes
+
+WORDS = ("completed", "met late", "never met", "cancelled")
+
+
+def page(report: Report) -> Node:
+    return parsed(report.html())
+
+
+def told(texts: list[str]) -> dict[str, int]:
+    """The counts in texts such as "1 Jan 1970: 2 completed, 1 met late", added up."""
+    sums = dict.fromkeys(WORDS, 0)
+    for text in texts:
+        for number, word in re.findall(r"([\d,]+) (completed|met late|never met|cancelled)", text):
+            sums[word] += int(number.replace(",", ""))
+    return sums
+
+
+def counted(tally: Tally) -> dict[str, int]:
+    return dict(zip(WORDS, tally.counts, strict=True))
+
+
+@pytest.fixture
+def shown() -> Node:
+    table = orders().append_column(GROUP, [["north", "north", "south", "south", None]])
+    report = Report(tally(table, deadlines("30 days, 98 days")), [PAID], "orders.csv", "local", "region", {"no key": 3})
+    return page(report)
+
+
+def test_the_numbers_at_the_top_are_those_of_the_outcomes(shown: Node) -> None:
+    assert [(number.all("b")[0].text, number.all("span")[0].text) for number in shown.all("div", "number")] == [
+        ("5", "operations opened"),
+        ("40.0%", "completed: 2"),
+        ("20.0%", "met late: 1"),
+        ("40.0%", "never met: 2"),
+    ]
+
+
+def test_the_header_says_the_rule_the_log_and_the_period(shown: Node) -> None:
+    header = shown.all("header")[0]
+    assert [part.text for part in (*header.all("h1"), *header.all("p"))] == [
+        "paid",
+        "From the first ordered, until paid, within 60 days.",
+        "orders.csv, 1 Jan 1970 to 5 Jan 1970",
+    ]
+
+
+def test_outcomes_over_time_are_all_outcomes(shown: Node) -> None:
+    assert told(tips(section(shown, "Outcomes over time"))) == dict(zip(WORDS, (2, 1, 2, 0), strict=True))
+
+
+def test_the_deadline_is_drawn_between_the_completed_and_the_late(shown: Node) -> None:
+    chart = section(shown, "How long it took")
+    line = float(chart.all("line", "deadline")[0].attributes["x1"])
+    for bar in chart.all("rect"):
+        left, width = float(bar.attributes["x"]), float(bar.attributes["width"])
+        assert left + width < line if bar.attributes["class"] == "completed" else left > line
+    assert chart.all("span", "flag")[0].text == "deadline: 60 days"
+    assert told(tips(chart)) == dict(zip(WORDS, (2, 1, 0, 0), strict=True))
+
+
+def test_the_what_if_table_has_the_deadlines_asked_for_and_the_one_that_is(shown: Node) -> None:
+    assert table(section(shown, "What if the deadline were another")) == [
+        ["30 days", "1", "20.0%", "2", "2"],
+        ["60 days", "2", "40.0%", "1", "2"],
+        ["98 days", "3", "60.0%", "0", "2"],
+    ]
+
+
+def test_the_curve_says_what_each_deadline_would_have_completed(shown: Node) -> None:
+    curve = tips(section(shown, "What if the deadline were another"))
+    assert "60 days: 40.0% would have completed (2)" in curve
+    assert any(re.match(r"9[89] days.*60.0% would have completed \(3\)", tip) for tip in curve)
+
+
+def test_groups_are_told_with_the_best_first(shown: Node) -> None:
+    assert table(section(shown, "By region")) == [
+        ["north", "", "100%", "2"],
+        ["(none)", "", "0%", "1"],
+        ["south", "", "0%", "2"],
+    ]
+
+
+def test_many_groups_are_told_as_the_largest_and_the_rest() -> None:
+    rows = outcomes(Rule("r", opens="a", until="b", within="1 day"), [Event(f"{i:03}", "a", 0) for i in range(60)])
+    found = outcome_table(rows).append_column(GROUP, [[f"group {i % 30:02}" for i in range(60)]])
+    rule = Rule("r", opens="a", until="b", within="1 day")
+    cells = table(section(page(Report(tally(found), [rule], by="team")), "By team"))
+    assert len(cells) == 25
+    assert cells[-1] == ["6 others", "", "0%", "12"]
+
+
+def test_the_slowest_and_those_never_met_explain_themselves(shown: Node) -> None:
+    assert table(section(shown, "The slowest")) == [
+        ["c", "3 Jan 1970", "expired at 1970-03-04 00:00:00 UTC after 60 days: missing paid; met 38 days late"],
+        ["b", "2 Jan 1970", "completed by paid at 1970-03-03 00:00:00 UTC after 60 days"],
+        ["a", "1 Jan 1970", "completed by paid at 1970-01-11 00:00:00 UTC after 10 days"],
+    ]
+    assert table(section(shown, "Never met")) == [
+        ["e", "5 Jan 1970", "expired at 1970-03-06 00:00:00 UTC after 60 days: missing paid"],
+        ["d", "4 Jan 1970", "expired at 1970-03-05 00:00:00 UTC after 60 days: missing paid"],
+    ]
+
+
+def test_what_was_set_aside_is_told(shown: Node) -> None:
+    assert table(section(shown, "Set aside")) == [["no key", "3"]]
+
+
+def test_the_page_needs_nothing_from_elsewhere() -> None:
+    html = Report(tally(orders()), [PAID]).html()
+    assert not re.search(r"(?:src|href)=[\"'](?!#)|https?://|@import|url\(", html)
+
+
+def test_texts_of_the_log_are_not_html() -> None:
+    nasty = '<script>alert("x")</script>'
+    rule = Rule(nasty.replace("/", "!"), opens=nasty, until=nasty + "&", within="1 day")
+    found = outcome_table(outcomes(rule, [Event(nasty, nasty, 0), Event("b", nasty, 0), Event("b", nasty + "&", 1)]))
+    found = found.append_column(GROUP, [[nasty] * 2])
+    report = page(Report(tally(found), [rule], nasty, nasty, nasty, {nasty: 1}))
+    assert len(report.all("script")) == 1
+    assert nasty in section(report, "Never met").text
+    assert nasty in section(report, "Set aside").text
+
+
+def test_a_very_long_key_is_cut() -> None:
+    rule = Rule("r", opens="a", until="b", within="1 day")
+    found = outcome_table(outcomes(rule, [Event("x" * 1_000_000, "a", 0)]))
+    html = Report(tally(found), [rule]).html()
+    assert table(section(parsed(html), "Never met"))[0][0] == "x" * 120 + "..."
+    assert len(html) < 50_000
+
+
+def test_a_deadline_of_its_own_for_each_is_where_all_are_measured_from() -> None:
+    rule = Rule("due", opens="a", until="b", within=until_column("due"))
+    events = [Event(str(i), "a", i * DAY, columns={"due": i * DAY + i * 60_000}) for i in range(10)]
+    events += [Event(str(i), "b", i * DAY + 5 * 60_000) for i in range(10)]
+    tallies = tally(outcome_table(outcomes(rule, events)), deadlines("-5 min, +5 min"))
+    report = page(Report(tallies, [rule]))
+    chart = section(report, "How long it took")
+    assert chart.all("span", "flag")[0].text == "deadline"
+    assert told(tips(chart)) == {**counted(tallies["due"]), "never met": 0}
+    assert [row[:2] for row in table(section(report, "What if the deadline were another"))] == [
+        ["5 min earlier", "0"],
+        ["as it is", "5"],
+        ["5 min later", "10"],
+    ]
+
+
+def test_a_rule_that_awaits_nothing_shows_how_long_its_operations_lived() -> None:
+    rule = Rule("beat", opens="join", keeps_alive="beat", within="10 s")
+    events = [Event(str(i), "join", 0) for i in range(5)] + [Event(str(i), "beat", i * 3_000) for i in range(5)]
+    tallies = tally(outcome_table(outcomes(rule, events)))
+    report = page(Report(tallies, [rule]))
+    pending = tips(section(report, "How long they were pending"))
+    assert [text.rpartition(": ")[2] for text in pending] == ["2 expired", "1 expired", "1 expired", "1 expired"]
+    assert [number.all("span")[0].text for number in report.all("div", "number")] == ["operations opened", "expired: 5"]
+    assert len(table(section(report, "Expired"))) == 5
+    assert "What if the deadline were another" not in report.text
+
+
+def test_several_rules_stand_one_below_the_other_and_can_be_gone_to() -> None:
+    other = Rule("withdrawn", opens="ordered", until="withdrawn", within="1 day")
+    report = page(Report({**tally(orders()), **tally(orders(other))}, [PAID, other]))
+    assert [link.attributes["href"] for link in report.all("a")] == ["#paid", "#withdrawn"]
+    assert [header.attributes["id"] for header in report.all("header")] == ["paid", "withdrawn"]
+
+
+def test_what_was_missing_is_told_where_it_differs() -> None:
+    rule = Rule("r", opens="a", until=all_of("b", "c"), within="1 day")
+    events = [Event(str(i), "a", 0) for i in range(12)] + [Event(str(i), "b", 1) for i in range(4)]
+    report = page(Report(tally(outcome_table(outcomes(rule, events))), [rule]))
+    assert table(section(report, "What was missing")) == [["b and c", "8"], ["c", "4"]]
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(-(10**14), 10**14) | st.integers(0, 100),
+            st.none() | st.integers(0, 10**13) | st.integers(0, 100),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=40,
+    ),
+    st.sampled_from([0, 1, 50, 60 * DAY, 400_000 * DAY]),
+)
+def test_whatever_the_outcomes_the_charts_add_up(rows: list[tuple[int, int | None, bool]], within: int) -> None:
+    rule = Rule("r", opens="a", until="b", within=within, cancels="c")
+    events = [Event(str(i), "a", at) for i, (at, _, _) in enumerate(rows)]
+    events += [Event(str(i), "b", at + wait) for i, (at, wait, _) in enumerate(rows) if wait is not None]
+    events += [Event(str(i), "c", at + 7) for i, (at, _, is_cancelled) in enumerate(rows) if is_cancelled]
+    tallies = tally(outcome_table(outcomes(rule, events)), deadlines("0 ms, 10 days"))
+    own = tallies["r"]
+    report = page(Report(tallies, [rule]))
+    assert told(tips(section(report, "Outcomes over time"))) == counted(own)
+    if own.counts.completed + own.counts.met_late:
+        chart = section(report, "How long it took")
+        beyond = sum(int(n.replace(",", "")) for n in re.findall(r"([\d,]+) (?:later|earlier) than", chart.text))
+        drawn = told(tips(chart))
+        assert drawn["completed"] + drawn["met late"] + beyond == own.counts.completed + own.counts.met_late
+        assert drawn["completed"] == own.counts.completed
