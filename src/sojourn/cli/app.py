@@ -11,6 +11,7 @@ from .doctor import doctor
 from .exits import EPILOG, show_tracebacks
 from .replay import replay
 from .rule import rule
+from .stream import stream
 
 app = typer.Typer(
     name="sojourn",
@@ -21,6 +22,7 @@ app = typer.Typer(
     epilog=EPILOG,
 )
 app.command()(replay)
+app.add_typer(stream, name="stream")
 app.add_typer(rule, name="rule")
 app.command()(doctor)
 
