@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from .purgatory_bars import purgatory_bars
 from .results import Results
+from .stream_bars import stream_bars
 from .table import table
 from .timer_bars import timer_bars
 
-BARS = {"timer": timer_bars, "purgatory": purgatory_bars}
+BARS = {"timer": timer_bars, "purgatory": purgatory_bars, "stream": stream_bars}
 
 
 def check(results: Results) -> tuple[str, bool]:
