@@ -10,15 +10,16 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from . import broker_report, importing, purgatory_report, timer_report
+from . import broker_report, importing, purgatory_report, stream_report, timer_report
 from .bars import check
 from .broker import BROKER
 from .purgatory import PURGATORY
 from .results import Results
 from .runner import Workload, run
+from .stream import STREAM
 from .timer import TIMER
 
-WORKLOADS = {workload.name: workload for workload in (TIMER, PURGATORY, BROKER)}
+WORKLOADS = {workload.name: workload for workload in (TIMER, PURGATORY, BROKER, STREAM)}
 
 ONE_RUN = (
     "Every peer in one invocation, each part of the work in a fresh process, rounds interleaved, best of the rounds, "
@@ -51,6 +52,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     limits = "ways of waiting that need a task each stop at 100,000"
     _workload_arguments(purgatory, PURGATORY, purgatory_report.report, f"pending (default: %(default)s); {limits}")
+    stream = commands.add_parser(
+        STREAM.name,
+        help="a steady load and a burst on Spark, beside what one writes by hand, in Python and in Scala",
+        description=ONE_RUN,
+    )
+    limits = "peers that run Python for each row stop at 10,000, others at 100,000"
+    _workload_arguments(stream, STREAM, stream_report.report, f"pending (default: %(default)s); {limits}")
     broker = commands.add_parser(
         BROKER.name,
         help="the broker's requests over a replicated log: produce acks=all, long polls, 10 to 10,000 partitions",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from .importing import import_bars
 from .purgatory_bars import purgatory_bars
 from .results import Results
+from .stream_bars import stream_bars
 from .table import table
 from .timer_bars import timer_bars
 
-BARS = {"timer": timer_bars, "purgatory": purgatory_bars, "import": import_bars}
+BARS = {"timer": timer_bars, "purgatory": purgatory_bars, "stream": stream_bars, "import": import_bars}
 
 
 def check(results: Results) -> tuple[str, bool]:

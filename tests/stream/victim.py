@@ -1,6 +1,6 @@
 """A stream in a process of its own, to be killed: `python -m stream.victim PATH [POINT BATCH]`.
 
-With a point, a method of the sink, it kills itself after that, and the JVM with it, in
+With a point, a method of the folder, it kills itself after that, and the JVM with it, in
 the micro-batch of that number.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sojourn.pipeline.stream.sink import Sink
+from sojourn.pipeline.stream.sink import Folder
 from sojourn.rules import Rule, seen
 from stream.scene import Scene
 
@@ -25,14 +25,14 @@ def main(path: str, point: str | None = None, batch: str = "0") -> None:
     from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra)
 
     if point is not None:
-        method: Callable[..., None] = getattr(Sink, point)
+        method: Callable[..., None] = getattr(Folder, point)
 
-        def killed(sink: Sink, *arguments: Any) -> None:
-            method(sink, *arguments)
+        def killed(folder: Folder, *arguments: Any) -> None:
+            method(folder, *arguments)
             if arguments[-1] == int(batch):
                 os.killpg(0, signal.SIGKILL)
 
-        setattr(Sink, point, killed)
+        setattr(Folder, point, killed)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()

@@ -14,6 +14,7 @@ from .explain import explain
 from .replay import replay
 from .rule import rule
 from .simulate import simulate
+from .stream import stream
 
 app = typer.Typer(
     name="sojourn",
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.command()(replay)
 app.command()(explain)
+app.add_typer(stream, name="stream")
 app.add_typer(rule, name="rule")
 app.command()(demo)
 app.command()(simulate)

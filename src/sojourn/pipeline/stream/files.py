@@ -30,6 +30,11 @@ class Files:
         at, files = self._at(path)
         files.delete(at, True)
 
+    def names(self, path: str) -> list[str]:
+        """What is in a folder; nothing if it is not there."""
+        at, files = self._at(path)
+        return [entry.getPath().getName() for entry in files.listStatus(at)] if files.exists(at) else []
+
     def read(self, path: str) -> str | None:
         """The text of a file; None if there is none."""
         at, files = self._at(path)

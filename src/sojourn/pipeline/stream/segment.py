@@ -109,6 +109,11 @@ class Kept:
         ]
         return int(min(times, default=NEVER))
 
+    def valid_rows(self) -> list[pa.RecordBatch]:
+        """All that is kept, segment by segment."""
+        pairs = zip(self.segments, self._is_valid, strict=True)
+        return [segment.kept.filter(pa.array(is_valid)) for segment, is_valid in pairs]
+
     def find(self, keys: Keys, watermark: int) -> Found:
         """What is kept of these keys, and of those that are due before the watermark."""
         place, taken, count = np.full(len(keys.hash), -1), [], 0

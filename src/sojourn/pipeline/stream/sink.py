@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,6 +29,9 @@ DEFAULTS = {
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
+Deliver = Callable[[DataFrame, str, int], None]
+"""Takes the outcomes of a micro-batch, under a name and the number of the batch."""
+
 
 def write(
     outcomes: DataFrame,
@@ -45,11 +48,24 @@ def write(
     repeated after a failure gives the same rows, and leaves the directory as it is. So no reader sees an outcome twice,
     or half a batch.
     """
+    folder = Folder(Files(outcomes.sparkSession), path)
+    sink = Sink(folder.publish, folder)
+    return start(outcomes, sink, checkpoint=checkpoint, available_now=available_now, every=every, name=name)
+
+
+def start(
+    outcomes: DataFrame,
+    sink: Sink,
+    *,
+    checkpoint: str,
+    available_now: bool = False,
+    every: str | None = None,
+    name: str | None = None,
+) -> StreamingQuery:
+    """Start a query into a sink, once its checkpoint has been looked at; what Spark needs for it is set."""
     settings = _settings(outcomes)
     spark = outcomes.sparkSession
-    files = Files(spark)
-    check_checkpoint(files, checkpoint, settings)
-    sink = Sink(files, path)
+    check_checkpoint(Files(spark), checkpoint, settings)
     writer = outcomes.writeStream.foreachBatch(sink).option("checkpointLocation", checkpoint)
     if name is not None:
         writer = writer.queryName(name)
@@ -61,38 +77,43 @@ def write(
         return writer.start()
 
 
-class Sink:
-    """What `foreachBatch` calls."""
+class Folder:
+    """A folder of tables, to which each micro-batch adds at most one directory a table."""
 
     def __init__(self, files: Files, path: str) -> None:
         self._files = files
         self._path = path.rstrip("/")
-        self._drafts = f"{self._path}/_drafts"
+
+    def publish(self, rows: DataFrame, table: str, batch: int) -> None:
+        """Written under another name first: a rename makes all of it visible at once."""
+        draft, target = f"{self._path}/_draft-{batch}", f"{self._path}/{table}/batch={batch}"
+        rows.write.mode("overwrite").parquet(draft)
+        if self._files.exists(target):
+            self._files.delete(draft)
+        else:
+            self._files.rename(draft, target)
+
+
+class Sink:
+    """What `foreachBatch` calls: outcomes go to `deliver`, what was set aside to a folder."""
+
+    def __init__(self, deliver: Deliver, aside: Folder) -> None:
+        self._deliver = deliver
+        self._aside = aside
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
-        """Spark's state moves on as rows are computed: so they are, also if this batch has been written before."""
+        """Spark's state moves on as rows are computed: so they are all, also if there are none to deliver."""
         seen = Observation()
         counts = {OUTCOMES: F.count(S.OPERATION_ID), QUARANTINE: F.count(ASIDE)}
         rows = rows.observe(seen, *(count.alias(name) for name, count in counts.items())).persist()
         try:
-            self._draft(decided(rows), OUTCOMES, batch)
+            rows.write.format("noop").mode("overwrite").save()
+            if seen.get[OUTCOMES]:
+                self._deliver(decided(rows), OUTCOMES, batch)
             if seen.get[QUARANTINE]:
-                self._draft(set_aside(rows), QUARANTINE, batch)
+                self._aside.publish(set_aside(rows), QUARANTINE, batch)
         finally:
             rows.unpersist()
-        for table in counts:
-            if seen.get[table]:
-                self._publish(table, batch)
-        self._files.delete(self._drafts)
-
-    def _draft(self, rows: DataFrame, table: str, batch: int) -> None:
-        rows.write.mode("overwrite").parquet(f"{self._drafts}/{table}-{batch}")
-
-    def _publish(self, table: str, batch: int) -> None:
-        """A rename makes all of it visible at once."""
-        target = f"{self._path}/{table}/batch={batch}"
-        if not self._files.exists(target):
-            self._files.rename(f"{self._drafts}/{table}-{batch}", target)
 
 
 def check_checkpoint(files: Files, checkpoint: str, settings: Settings) -> None:

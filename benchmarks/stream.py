@@ -1,0 +1,42 @@
+"""The stream workload: events through Spark Structured Streaming, by ours and by what one writes by hand."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from .child import UnavailableError
+from .runner import Part, Spec, Workload, by_name
+
+SLOW_N = 10_000
+"""Pending with peers that run Python for each row; more would only take longer."""
+
+SPECS = by_name(
+    Spec("sojourn"),
+    Spec("scala", max_n=100_000),
+    Spec("join", max_n=100_000),
+    Spec("rows", max_n=SLOW_N),
+    Spec("frames", max_n=SLOW_N),
+    Spec("apply_in_pandas", max_n=SLOW_N),
+    Spec("pyflink"),
+)
+SLOW = ("rows", "frames", "apply_in_pandas")
+WRONG = ("join",)
+"""Peers whose answer is another: a row for each payment."""
+
+
+NO_PYFLINK = "apache-flink pins py4j 0.10.9.7 and pandas < 2.3, which PySpark 4.3 cannot use beside it"
+
+
+def _work(spec: Spec, part: str, n: int) -> dict[str, Any]:
+    try:
+        if spec.name == "pyflink":
+            raise UnavailableError(NO_PYFLINK)
+        measure = import_module(".streams.measure", __package__).measure
+        answer: dict[str, Any] = measure(spec.name, n, is_slow=spec.name in SLOW, is_right=spec.name not in WRONG)
+    except (ImportError, UnavailableError) as reason:
+        return {"skipped": str(reason)}
+    return answer
+
+
+STREAM = Workload("stream", SPECS, {"load": Part(3)}, _work)

@@ -1,0 +1,25 @@
+"""What the stream must clear: ratios on rows a second."""
+
+from __future__ import annotations
+
+from .bar import LARGE, SMALL, Bar, N, over
+from .results import Results
+from .stream import SLOW_N
+
+
+def stream_bars(results: Results) -> list[Bar]:
+    def ns(peer: str, n: int, op: str = "steady") -> float | None:
+        return results.get(peer, n, op, workload="stream")
+
+    ordinary, burst = ns("sojourn", N), ns("sojourn", N, "burst")
+    return [
+        Bar(
+            "steady, against transformWithState by hand in Python",
+            over(ns("rows", SLOW_N), ns("sojourn", SLOW_N)),
+            ">=",
+            15,
+        ),
+        Bar("steady, against transformWithState by hand in Scala", over(ns("scala", N), ordinary), ">=", 1),
+        Bar("steady, 1,000,000 pending against 10,000", over(ns("sojourn", SMALL), ns("sojourn", LARGE)), ">=", 0.6),
+        Bar("100,000 expiring at once, time against a batch of 100,000 rows", over(burst, ordinary), "<", 3),
+    ]

@@ -1,0 +1,56 @@
+"""One measurement of one peer, in a process of its own: a steady load, then all that is pending expires at once."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyspark
+
+from ..child import UnavailableError
+from . import scala
+from .events import steady
+from .spark import batch_ms, run, session, told
+
+BATCHES = 30
+"""Of the steady load; the first half warms the JVM up."""
+SLOW_BATCHES = 6
+"""For peers whose Python runs for each row: it is that which takes the time."""
+
+Reports = list[dict[str, Any]]
+
+
+def measure(peer: str, pending: int, *, is_slow: bool, is_right: bool) -> dict[str, Any]:
+    """The version, and the rows: `ns` for each event of a steady load, and for each operation of a burst.
+
+    `is_right` if a peer tells each operation once; it is checked.
+    """
+    batches = SLOW_BATCHES if is_slow else BATCHES
+    with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as folder:
+        events, checkpoint = Path(folder, "events"), Path(folder, "checkpoint")
+        events.mkdir()
+        operations = steady(events, pending, batches)
+        reports = _runner(peer)(events, checkpoint)
+    if is_right and told(reports) != operations:
+        raise RuntimeError(f"{peer} told {told(reports)} outcomes of {operations} operations")
+    full = [report for report in reports[1 + batches // 2 :] if report["numInputRows"] > 1]
+    event_ns = statistics.median(batch_ms(report) * 1e6 / report["numInputRows"] for report in full)
+    burst_ns = batch_ms(reports[-1]) * 1e6 / pending
+    rows = [
+        {"op": "steady", "ns": event_ns},
+        {"op": "burst", "ns": burst_ns},
+    ]
+    return {"version": pyspark.__version__, "rows": rows}
+
+
+def _runner(peer: str) -> Callable[[Path, Path], Reports]:
+    if peer == "scala":
+        return scala.run
+    try:
+        from . import peers  # noqa: PLC0415  (pandas)
+    except ImportError as missing:
+        raise UnavailableError(f"{missing.name} is not installed") from None
+    return lambda events, checkpoint: run(session(), events, checkpoint, getattr(peers, peer))

@@ -1,0 +1,66 @@
+"""A Spark session for a measurement, and a query run to its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
+
+from .events import FILES, SCHEMA
+
+CORES = 2
+SETTINGS = {
+    "spark.master": f"local[{CORES}]",
+    "spark.driver.memory": "4g",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": str(CORES),
+    "spark.sql.streaming.numRecentProgressUpdates": "10000",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+"""The same for every peer."""
+
+TOLD = "told"
+"""The name of a count in the reports: of all rows that came out."""
+
+Pipeline = Callable[[DataFrame], DataFrame]
+
+
+def session() -> SparkSession:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    builder = SparkSession.builder.appName("sojourn benchmarks")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def run(spark: SparkSession, events: Path, checkpoint: Path, pipeline: Pipeline) -> list[dict[str, Any]]:
+    """The reports of all micro-batches of a folder of events, into a sink that takes no time."""
+    stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", FILES).parquet(str(events))
+    rows = pipeline(stream).observe(TOLD, F.count("*").alias(TOLD))
+    writer = rows.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
+    query = writer.trigger(availableNow=True).start()
+    query.awaitTermination()
+    return [json.loads(report.json) for report in query.recentProgress]
+
+
+def batch_ms(report: dict[str, Any]) -> float:
+    return float(report["durationMs"]["triggerExecution"])
+
+
+def told(reports: list[dict[str, Any]]) -> int:
+    return sum(int(report["observedMetrics"][TOLD][TOLD]) for report in reports)

@@ -1,0 +1,109 @@
+"""`sojourn stream`: events in, outcomes out, for as long as events come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..rules.rule import EVENT_COLUMNS
+from .exits import failures
+from .replay import Unit, settings
+
+_EVENTS, _SPARK = "The events", "Spark"
+
+stream = typer.Typer(invoke_without_command=True, no_args_is_help=True)
+
+
+@stream.callback()
+def run(
+    context: typer.Context,
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="SOURCE", help="file:FOLDER, kafka:HOST:PORT/TOPIC or rate:ROWS_A_SECOND."),
+    ] = None,
+    rule: Annotated[Path | None, typer.Option(metavar="FILE", help="The rule, in TOML.")] = None,
+    sink: Annotated[
+        str,
+        typer.Option("--to", metavar="SINK", help="parquet:FOLDER, delta:FOLDER, kafka:HOST:PORT/TOPIC or console."),
+    ] = "console",
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="What is needed to go on after a stop or a crash.")
+    ] = None,
+    available_now: Annotated[
+        bool, typer.Option("--available-now", help="Stop when all events that are there have been seen.")
+    ] = False,
+    every: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="How often to look for events; at once if not given.")
+    ] = None,
+    late: Annotated[str, typer.Option(metavar="DURATION", help="How late events may come.")] = "1 hour",
+    shards: Annotated[int, typer.Option(help="Into how many parts the keys are split.")] = 64,
+    eager: Annotated[bool, typer.Option("--eager", help="Tell completions at once, not only when certain.")] = False,
+    heartbeat: Annotated[
+        bool, typer.Option("--heartbeat", help="Let the clock show that time passes when no events come.")
+    ] = False,
+    key: Annotated[str | None, typer.Option(help="Column of keys.", rich_help_panel=_EVENTS)] = None,
+    kind: Annotated[str | None, typer.Option(help="Column of kinds.", rich_help_panel=_EVENTS)] = None,
+    at: Annotated[str | None, typer.Option(help="Column of times.", rich_help_panel=_EVENTS)] = None,
+    by: Annotated[str | None, typer.Option("--source", help="Column of sources.", rich_help_panel=_EVENTS)] = None,
+    value: Annotated[str | None, typer.Option(help="Column of values.", rich_help_panel=_EVENTS)] = None,
+    unit: Annotated[
+        Unit, typer.Option(help="What a bare number means as a time; auto looks at it.", rich_help_panel=_EVENTS)
+    ] = Unit.AUTO,
+    schema: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMNS", help='As in "case_id string, at timestamp".', rich_help_panel=_EVENTS),
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option(help="What the files are, if their names do not say.", rich_help_panel=_EVENTS)
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="How to read them.", rich_help_panel=_EVENTS)
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="The cluster; local[*] if none.", rich_help_panel=_SPARK)
+    ] = None,
+    conf: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Settings of Spark.", rich_help_panel=_SPARK)
+    ] = None,
+) -> None:
+    """Tell what becomes of operations while their events are still coming. Ctrl-C stops after the micro-batch.
+
+    [bold]sojourn stream --from file:events/ --rule fine-paid.toml --to parquet:outcomes/ --checkpoint state/[/bold]
+    """
+    if context.invoked_subcommand is not None:
+        return
+    for name, given in (("--from", source), ("--rule", rule), ("--checkpoint", checkpoint)):
+        if given is None:
+            raise typer.BadParameter("is missing", param_hint=name)
+    options, spark = settings(option, "--option"), settings(conf, "--conf")
+    with failures():
+        from ..pipeline.stream.sources import From  # noqa: PLC0415  (Spark takes a while to load)
+        from .streaming import Streaming  # noqa: PLC0415
+
+        assert source is not None
+        assert rule is not None
+        assert checkpoint is not None
+        Streaming(
+            From(source, schema, format, options),
+            rule,
+            sink,
+            checkpoint,
+            columns=dict(zip(EVENT_COLUMNS, (key, kind, at, by, value), strict=True)),
+            options={"unit": unit.value, "late": late, "shards": shards, "eager": eager, "heartbeat": heartbeat},
+            available_now=available_now,
+            every=every,
+        ).run(master, spark)
+
+
+@stream.command()
+def status(
+    checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="The folder that a stream was given.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON.")] = False,
+) -> None:
+    """Say what is pending, since when, how far the watermark is and how large the state."""
+    with failures():
+        from .streaming import show_status  # noqa: PLC0415  (Spark takes a while to load)
+
+        show_status(checkpoint, as_json)

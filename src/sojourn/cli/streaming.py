@@ -1,0 +1,113 @@
+"""The work of `sojourn stream`: a query, watched until it ends or is told to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from pyspark.errors import StreamingQueryException
+from pyspark.sql.streaming.query import StreamingQuery
+
+from ..errors import ConfigError
+from ..pipeline import stream
+from ..pipeline.stream.files import Files
+from ..pipeline.stream.sinks import sink_of
+from ..pipeline.stream.sources import From
+from ..pipeline.stream.status import PROGRESS, Status, pending, status
+from ..rules import Rule, duration_text
+from ..rules.outcome import time_text
+from .exits import is_debugging
+from .session import spark_session
+from .stream_screen import StreamScreen, size_text
+
+POLL_S = 1
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """What is to be run. `columns` and `options` are those of `stream.outcomes`."""
+
+    source: From
+    rule: Path
+    sink: str
+    checkpoint: str
+    columns: Mapping[str, str | None]
+    options: Mapping[str, Any]
+    available_now: bool = False
+    every: str | None = None
+
+    def run(self, master: str | None, conf: Mapping[str, str]) -> None:
+        """Until there is nothing more to do, or until Ctrl-C."""
+        rule = Rule.from_toml(self.rule)
+        with spark_session(master, conf, is_quiet=not is_debugging()) as spark:
+            events = self.source.read(spark, rule, self.columns)
+            outcomes = stream.outcomes(events, rule, **{**self.columns, **self.options})
+            sink = sink_of(spark, self.sink, self.checkpoint)
+            screen = StreamScreen(str(rule), pending(spark, self.checkpoint))
+            query = stream.start(
+                outcomes, sink, checkpoint=self.checkpoint, available_now=self.available_now, every=self.every
+            )
+            watch(query, screen, Files(spark), f"{self.checkpoint.rstrip('/')}/{PROGRESS}")
+
+
+def watch(query: StreamingQuery, screen: StreamScreen, files: Files, report: str) -> None:
+    """Show each micro-batch, and leave the last report where `status` finds it. On Ctrl-C, until it ends."""
+    seen = -1
+
+    def look() -> None:
+        nonlocal seen
+        for progress in query.recentProgress:
+            if progress.batchId > seen:
+                seen = progress.batchId
+                screen.show(progress)
+                files.write(report, progress.json)
+
+    try:
+        with screen:
+            try:
+                while not query.awaitTermination(POLL_S):
+                    look()
+            except KeyboardInterrupt:
+                screen.say("stopping after this micro-batch; Ctrl-C again stops at once")
+                last = seen
+                while seen == last and query.status["isTriggerActive"] and not query.awaitTermination(POLL_S):
+                    look()
+            look()
+    except StreamingQueryException as error:
+        raise ConfigError(_cause(error)) from error
+    finally:
+        query.stop()
+
+
+def show_status(checkpoint: str, as_json: bool) -> None:
+    with spark_session(None, {}, is_quiet=not is_debugging()) as spark:
+        found = status(spark, checkpoint)
+    typer.echo(json.dumps(found._asdict()) if as_json else status_text(found))
+
+
+def status_text(found: Status) -> str:
+    lines = {
+        "rule": found.rule,
+        "micro-batch": "none yet" if found.batch is None else f"{found.batch:,}",
+        "watermark": "none yet" if found.watermark is None else time_text(found.watermark),
+        "pending": f"{found.pending:,}",
+        "state": f"{size_text(found.state_bytes)} in {found.segments:,} segments",
+    }
+    if found.opened_at is not None:
+        age = "" if found.watermark is None else f", {duration_text(max(0, found.watermark - found.opened_at))} ago"
+        lines["oldest"] = f"opened {time_text(found.opened_at)}{age}"
+    if found.due_at is not None:
+        lines["next due"] = time_text(found.due_at)
+    if found.rows_per_second is not None:
+        lines["rate"] = f"{found.rows_per_second:,.0f} rows a second in the last micro-batch"
+    return "\n".join(f"{name:<12} {text}" for name, text in lines.items())
+
+
+def _cause(error: StreamingQueryException) -> str:
+    """The innermost words: what went wrong, rather than where."""
+    lines = [line.strip() for line in str(error).splitlines() if "Error: " in line]
+    return lines[-1].partition("Error: ")[2] if lines else str(error).partition("\n")[0]

@@ -1,0 +1,125 @@
+"""What a checkpoint says of its stream: what is pending, since when, and how far it has come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from ...errors import ConfigError
+from ...rules import Rule
+from ..kernel import NEVER
+from ..plan import Plan
+from ..schema import AT, KIND, OPENED_AT
+from .files import Files
+from .segment import Kept, Segment
+from .settings import Settings
+from .shape import DUE, EVENTS, IS_SPENT, OPERATIONS, PENDING, Shape
+
+PROGRESS = "sojourn-progress.json"
+"""The last report of a stream, in its checkpoint."""
+
+
+class Status(NamedTuple):
+    """Times are epoch milliseconds; None where there is none."""
+
+    rule: str
+    batch: int | None
+    watermark: int | None
+    pending: int
+    opened_at: int | None
+    """When the oldest pending operation was opened."""
+    due_at: int | None
+    """When the next one is due."""
+    state_bytes: int
+    segments: int
+    rows_per_second: float | None
+    """Of the last micro-batch, if the command line ran it."""
+
+
+def status(spark: SparkSession, checkpoint: str) -> Status:
+    """Read from the checkpoint; the stream may be running."""
+    folder, files = checkpoint.rstrip("/"), Files(spark)
+    text = files.read(f"{folder}/sojourn.json")
+    if text is None:
+        raise ConfigError(f"{checkpoint!r} is no checkpoint of a stream of ours: there is no sojourn.json in it")
+    settings = json.loads(text)
+    shape = shape_of(settings)
+    batch = last_batch(files, folder)
+    shards = [] if batch is None else list(_shards(spark, folder, shape))
+    kept = [rows for shard in shards for rows in shard.kept.valid_rows()]
+    progress = json.loads(files.read(f"{folder}/{PROGRESS}") or "{}")
+    return Status(
+        str(shape.rule),
+        batch,
+        None if batch is None else watermark(files, folder, batch),
+        sum(pc.sum(rows[PENDING]).as_py() or 0 for rows in kept),
+        _least(opened_at(shape, rows) for rows in kept),
+        _least(pc.min(rows[DUE]).as_py() for rows in kept),
+        sum(shard.size for shard in shards),
+        sum(len(shard.kept.segments) for shard in shards),
+        progress.get("processedRowsPerSecond"),
+    )
+
+
+def shape_of(settings: Settings) -> Shape:
+    rule = Rule.from_toml(str(settings["rule"]))
+    types = {"int64": pa.int64(), "double": pa.float64()}
+    pairs = [pair.rsplit(" ", 1) for pair in str(settings["numbers"]).split(", ") if pair]
+    return Shape(Plan.of(rule), {name: types[kind] for name, kind in pairs}, bool(settings["eager"]))
+
+
+def pending(spark: SparkSession, checkpoint: str) -> int:
+    """How many operations are open, by what the shards say of themselves."""
+    if last_batch(Files(spark), checkpoint.rstrip("/")) is None:
+        return 0
+    total = _state(spark, checkpoint, "head").selectExpr("sum(value.pending) AS total").first()
+    return int(total["total"] or 0) if total else 0
+
+
+def last_batch(files: Files, folder: str) -> int | None:
+    """The last micro-batch that was completed."""
+    return max((int(name) for name in files.names(f"{folder}/commits") if name.isdecimal()), default=None)
+
+
+def watermark(files: Files, folder: str, batch: int) -> int | None:
+    """The watermark that the next micro-batch has."""
+    found = int(json.loads((files.read(f"{folder}/commits/{batch}") or "").splitlines()[1])["nextBatchWatermarkMs"])
+    return found or None
+
+
+def opened_at(shape: Shape, rows: pa.RecordBatch) -> int | None:
+    """The earliest opening of what is pending."""
+    certain = pc.min(rows[OPERATIONS].flatten().field(OPENED_AT)).as_py()
+    events = rows[EVENTS].flatten()
+    opens = pc.equal(events.field(KIND), shape.plan.kinds.index(shape.rule.opens))
+    others = pc.min(events.field(AT).filter(pc.and_not(opens, events.field(IS_SPENT)))).as_py()
+    return _least([certain, others])
+
+
+class _Shard(NamedTuple):
+    kept: Kept
+    size: int
+
+
+def _shards(spark: SparkSession, folder: str, shape: Shape) -> Iterable[_Shard]:
+    heads = {row["key"]["shard"]: row["value"]["segments"] for row in _state(spark, folder, "head").collect()}
+    data: dict[int, dict[int, bytes]] = {}
+    for row in _state(spark, folder, "segments").collect():
+        data.setdefault(row["key"]["shard"], {})[row["user_map_key"]["number"]] = row["user_map_value"]["data"]
+    for shard, numbers in heads.items():
+        found = data.get(shard, {})
+        segments = [Segment.from_bytes(shape, bytes(found[number]), number) for number in numbers]
+        yield _Shard(Kept(shape, segments), sum(map(len, found.values())))
+
+
+def _state(spark: SparkSession, folder: str, name: str) -> Any:
+    return spark.read.format("statestore").option("stateVarName", name).load(folder)
+
+
+def _least(times: Iterable[int | None]) -> int | None:
+    return min((time for time in times if time is not None and time != NEVER), default=None)
