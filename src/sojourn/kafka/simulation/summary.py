@@ -10,7 +10,7 @@ from ..rules import RULES
 
 ENDS = ("completed", "expired", "cancelled")
 FIGURES = ("opened", *ENDS, "p50_ms", "p99_ms", "max_ms")
-HEADINGS = ("request", *(name.replace("_", " ") for name in FIGURES))
+HEADINGS = ("request", *(name.removesuffix("_ms") for name in FIGURES))
 
 
 class Summary:
@@ -43,10 +43,7 @@ class Summary:
 
     def __str__(self) -> str:
         """A table: a line for each kind of request that there was."""
-        rows = [
-            HEADINGS,
-            *((kind, *(f"{figure:,}" for figure in row.values())) for kind, row in self.figures().items()),
-        ]
+        rows = [HEADINGS, *(_row(kind, figures) for kind, figures in self.figures().items())]
         widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
         return "\n".join(
             row[0].ljust(widths[0])
@@ -59,3 +56,14 @@ class Summary:
         ended = [self._ended[kind, end] for end in ENDS]
         figures = [sum(ended), *ended, waited[len(waited) // 2], waited[len(waited) * 99 // 100], waited[-1]]
         return dict(zip(FIGURES, figures, strict=True))
+
+
+def _row(kind: str, figures: dict[str, int]) -> tuple[str, ...]:
+    return (kind, *(_time(value) if name.endswith("_ms") else f"{value:,}" for name, value in figures.items()))
+
+
+def _time(ms: int) -> str:
+    """Short enough for a table: `999 ms`, `59.9 s`, `60 min`."""
+    if ms < 1_000:
+        return f"{ms} ms"
+    return f"{ms / 1_000:.1f} s" if ms < 600_000 else f"{ms / 60_000:.0f} min"
