@@ -25,7 +25,8 @@ SCHEMA = "key binary, value binary, topic string, partition int, offset bigint, 
 """The columns of Spark's own connector that matter; ours gives the same."""
 
 ROWS_AT_ONCE = 10_000
-WAIT_S = 30.0
+POLL_S = 1
+WAIT_S = 30
 """So long a broker may take to answer."""
 
 _ARROW = pa.schema(
@@ -133,11 +134,13 @@ class KafkaReader(DataSourceStreamReader):
         try:
             start = _library().TopicPartition(self._options["topic"], partition.partition, partition.start)
             consumer.assign([start])
+            silent_s = 0
             while (position := _position(consumer, start)) < partition.end:
-                messages = consumer.consume(min(ROWS_AT_ONCE, partition.end - position), WAIT_S)
-                if not messages and _position(consumer, start) == position:
-                    raise SourceError(f"{self._options['servers']} gives nothing of {start} at {position}")
+                messages = consumer.consume(min(ROWS_AT_ONCE, partition.end - position), POLL_S)
                 yield _batch(message for message in messages if _checked(message).offset() < partition.end)
+                silent_s = 0 if messages else silent_s + POLL_S
+                if silent_s > WAIT_S:
+                    raise SourceError(f"{self._options['servers']} gives nothing of {start} at {position}")
         finally:
             consumer.close()
 

@@ -1,0 +1,98 @@
+"""`sojourn stream`, from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.dataset as ds
+import pytest
+
+from cli.command import sojourn
+from sojourn.cli.stream_screen import size_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RULE = """
+[rule]
+name = "fine-paid"
+opens = "Notified"
+until = "Payment"
+within = "60 days"
+[columns]
+key = "case_id"
+kind = "activity"
+at = "timestamp"
+"""
+EVENTS = """\
+case_id,activity,timestamp
+A1,Notified,2007-01-15
+A1,Payment,2007-02-01
+A2,Notified,2007-01-20
+A3,Notified,2007-06-01
+,Payment,2007-06-01
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "rule.toml").write_text(RULE)
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "1.csv").write_text(EVENTS)
+    return tmp_path
+
+
+def test_a_folder_of_files_becomes_a_folder_of_outcomes_and_the_checkpoint_knows_what_is_pending(
+    spark: SparkSession, place: Path
+) -> None:
+    source, rule, sink, checkpoint = (
+        f"file:{place}/events",
+        place / "rule.toml",
+        f"parquet:{place}/out",
+        place / "state",
+    )
+    where = ("--from", source, "--rule", rule, "--to", sink, "--checkpoint", checkpoint)
+    ended = sojourn("stream", *where, "--late", "1 day", "--shards", "2", "--available-now")
+    assert ended.code == 0
+    assert "pending 1 · completed 1 · expired 1 · cancelled 0 · set aside 1" in ended.err
+    outcomes = ds.dataset(place / "out" / "outcomes", partitioning="hive").to_table()
+    told = dict(zip(outcomes["operation_id"].to_pylist(), outcomes["outcome"].to_pylist(), strict=True))
+    assert told == {"fine-paid/A1/1168819200000": "completed", "fine-paid/A2/1169251200000": "expired"}
+    found = json.loads(sojourn("stream", "status", checkpoint, "--json").out)
+    assert (found["pending"], found["opened_at"], found["watermark"]) == (1, 1180656000000, 1180569600000)
+    text = sojourn("stream", "status", checkpoint).out
+    assert "pending      1\n" in text
+    assert "oldest       opened 2007-06-01 00:00:00 UTC" in text
+
+
+@pytest.mark.parametrize("missing", ["--from", "--rule", "--checkpoint"])
+def test_what_a_stream_cannot_do_without_is_asked_for(place: Path, missing: str) -> None:
+    given = {"--from": "file:x", "--rule": place / "rule.toml", "--checkpoint": "x"}
+    ended = sojourn("stream", *(part for name, value in given.items() if name != missing for part in (name, value)))
+    assert ended.code == 2
+    assert missing in ended.err
+
+
+def test_sources_and_sinks_that_are_not_known_are_refused(spark: SparkSession, place: Path) -> None:
+    rest = ("--rule", place / "rule.toml", "--checkpoint", place / "state")
+    ended = sojourn("stream", "--from", "ftp:x", *rest)
+    assert (ended.code, ended.err) == (
+        3,
+        "error: source 'ftp:x' is not known; there are file:FOLDER, kafka:HOST:PORT/TOPIC and rate:ROWS_A_SECOND\n",
+    )
+    ended = sojourn("stream", "--from", f"file:{place}/events", "--to", "void:x", *rest)
+    assert ended.code == 3
+    assert "sink 'void:x' is not known; there are parquet:FOLDER, delta:FOLDER" in ended.err
+
+
+def test_a_folder_that_is_no_checkpoint_has_no_status(spark: SparkSession, place: Path) -> None:
+    ended = sojourn("stream", "status", place)
+    assert ended.code == 3
+    assert "is no checkpoint of a stream of ours: there is no sojourn.json in it" in ended.err
+
+
+@pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2.5e9, "2.5 GB")])
+def test_sizes_are_told_in_the_unit_that_fits(size: float, text: str) -> None:
+    assert size_text(size) == text
