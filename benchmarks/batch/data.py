@@ -83,7 +83,7 @@ def _log(rng: np.random.Generator, key: Any, at: Any, kind: Any, kinds: list[str
         {
             "key": _names("case", key[order]),
             "kind": pa.array(kinds).take(pa.array(kind[order])),
-            "at": pa.array(at[order]).cast(pa.timestamp("ms", "UTC")),
+            "stamp": pa.array(at[order]).cast(pa.timestamp("ms", "UTC")),
             "source": _names("source", rng.integers(0, 5, len(order))),
             "value": pa.array(rng.integers(1, 100, len(order))),
         }
