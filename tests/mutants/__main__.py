@@ -21,21 +21,28 @@ from queue import Queue
 from .mutant import Mutant
 
 ROOT = Path(__file__).parents[2]
-TABLES = {
-    "timer": ["tests/contract", "tests/model", "tests/property", "tests/concurrency"],
-    "concurrency": ["tests/concurrency", "tests/contract", "tests/model", "tests/property"],
-    "purgatory": ["tests/purgatory"],
-    "hub": ["tests/hub"],
-    "kafka": ["tests/kafka"],
-    "replay": [
-        *(f"tests/replay/test_{name}.py" for name in ("xes", "sources", "tally", "groups", "compare", "report")),
-        *(f"tests/cli/test_{name}.py" for name in ("replay", "screen")),
+RACES = ["test_interleavings.py", "test_races.py"]
+ON_TIMER = ["tests/contract", "tests/model", "tests/property"]
+TABLES: dict[str, list[list[str]]] = {
+    "timer": [ON_TIMER, ["tests/concurrency"]],
+    "concurrency": [["tests/concurrency"], ON_TIMER],
+    "purgatory": [
+        ["tests/purgatory", *(f"--ignore=tests/purgatory/{name}" for name in RACES)],
+        [f"tests/purgatory/{name}" for name in RACES],
     ],
-    "demo": ["tests/demo", "tests/cli/test_explain.py"],
+    "hub": [["tests/hub"]],
+    "kafka": [["tests/kafka"]],
+    "replay": [
+        [
+            *(f"tests/replay/test_{name}.py" for name in ("xes", "sources", "tally", "groups", "compare", "report")),
+            *(f"tests/cli/test_{name}.py" for name in ("replay", "screen")),
+        ]
+    ],
+    "demo": [["tests/demo", "tests/cli/test_explain.py"]],
 }
-"""Which tests must notice the bugs of which table."""
-MINUTES = 10
-"""A suite that hangs has noticed."""
+"""Which tests must notice the bugs of which table: one set after the other, until one does."""
+MINUTES = 20
+"""A suite that hangs has noticed; on a machine that is busy with something else it may be merely late."""
 
 
 def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -96,16 +103,22 @@ def compile_tree(tree: Path) -> None:
         raise SystemExit(f"that does not compile:\n{built.stdout}")
 
 
-def is_noticed(mutant: Mutant | None, tests: list[str], tree: Path) -> bool:
+def verdict(mutant: Mutant | None, stages: list[list[str]], tree: Path) -> str:
     only = [] if mutant is None else ["-k", "not pure and not heap" if mutant.is_compiled else "not compiled"]
     with planted(mutant, tree):
-        try:
-            ended = run(tree, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *only, *tests)
-        except subprocess.TimeoutExpired:
-            return True
-    if ended.returncode not in (0, 1, 2):
-        print(ended.stdout[-2000:])
-    return ended.returncode != 0
+        for tests in stages:
+            try:
+                ended = run(tree, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *only, *tests)
+            except subprocess.TimeoutExpired:
+                return "hung"
+            if ended.returncode not in (0, 1, 2):
+                print(ended.stdout[-2000:])
+            if ended.returncode != 0:
+                return "killed"
+    return SURVIVED
+
+
+SURVIVED = "SURVIVED"
 
 
 class Report:
@@ -115,15 +128,12 @@ class Report:
         self._total, self._done, self._lock = total, 0, threading.Lock()
         self.survivors: list[str] = []
 
-    def add(self, name: str, noticed: bool, seconds: float) -> None:
+    def add(self, name: str, word: str, seconds: float) -> None:
         with self._lock:
             self._done += 1
-            if not noticed:
+            if word == SURVIVED:
                 self.survivors.append(name)
-            print(
-                f"{self._done:3}/{self._total}  {'killed  ' if noticed else 'SURVIVED'} {seconds:5.0f} s  {name}",
-                flush=True,
-            )
+            print(f"{self._done:3}/{self._total}  {word:8} {seconds:5.0f} s  {name}", flush=True)
 
 
 def main() -> int:
@@ -135,8 +145,8 @@ def main() -> int:
     known = [name for name in TABLES if find_spec(f".{name}", __package__)]
     chosen = {name: TABLES[name] for name in known if not options.table or name in options.table}
     jobs = [
-        (mutant, tests)
-        for table, tests in chosen.items()
+        (mutant, stages)
+        for table, stages in chosen.items()
         for mutant in import_module(f".{table}", __package__).MUTANTS
         if options.only in mutant.name
     ]
@@ -145,9 +155,9 @@ def main() -> int:
         for i in range(options.workers):
             trees.put(copy_tree(Path(scratch) / str(i)))
         baseline = trees.get()
-        for tests in chosen.values():
-            if is_noticed(None, tests, baseline):
-                raise SystemExit(f"{' '.join(tests)} fails with no bug planted")
+        for table, stages in chosen.items():
+            if verdict(None, stages, baseline) != SURVIVED:
+                raise SystemExit(f"the tests of table {table} fail with no bug planted")
         trees.put(baseline)
         report = Report(len(jobs))
         with ThreadPoolExecutor(options.workers) as pool:
@@ -158,10 +168,10 @@ def main() -> int:
     return bool(report.survivors)
 
 
-def plant(trees: Queue[Path], report: Report, mutant: Mutant, tests: list[str]) -> None:
+def plant(trees: Queue[Path], report: Report, mutant: Mutant, stages: list[list[str]]) -> None:
     tree, started = trees.get(), time.monotonic()
     try:
-        report.add(mutant.name, is_noticed(mutant, tests, tree), time.monotonic() - started)
+        report.add(mutant.name, verdict(mutant, stages, tree), time.monotonic() - started)
     finally:
         trees.put(tree)
 
