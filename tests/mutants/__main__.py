@@ -34,7 +34,10 @@ TABLES: dict[str, list[list[str]]] = {
     "kafka": [["tests/kafka"]],
     "replay": [
         [
-            *(f"tests/replay/test_{name}.py" for name in ("xes", "sources", "tally", "groups", "job", "compare", "report")),
+            *(
+                f"tests/replay/test_{name}.py"
+                for name in ("xes", "sources", "tally", "groups", "job", "compare", "report")
+            ),
             *(f"tests/cli/test_{name}.py" for name in ("replay", "screen")),
         ]
     ],
