@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,10 @@ def test_people_get_a_table_of_the_same_figures(tmp_path: Path) -> None:
     ended = sojourn("simulate", "--minutes", 1, "--brokers", 2, "--log", log)
     assert ended.code == 0
     assert ended.out.startswith("2 brokers, 3 partitions")
-    produce = next(line.split() for line in ended.out.splitlines() if line.startswith("produce"))
+    produce = next(re.split(r"  +", line) for line in ended.out.splitlines() if line.startswith("produce"))
     told = json.loads(sojourn("simulate", "--minutes", 1, "--brokers", 2, "--json").out)["requests"]["produce"]
-    assert produce[1:] == [f"{figure:,}" for figure in told.values()]
+    assert produce[1:5] == [f"{told[name]:,}" for name in ("opened", "completed", "expired", "cancelled")]
+    assert [time.rpartition(" ")[2] in ("ms", "s", "min") for time in produce[5:]] == [True] * 3
     assert len(log.read_text().splitlines()) > 100
 
 
