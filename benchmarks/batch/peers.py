@@ -42,7 +42,7 @@ class SojournLocal:
         return _ours(self.run(name, case, log, operations), operations)
 
     def version(self) -> str:
-        return pa.__version__
+        return str(pa.__version__)
 
 
 class DuckDb:
@@ -82,7 +82,10 @@ class _Spark:
             "spark.driver.memory": "4g",
             "spark.sql.session.timeZone": "UTC",
         }
-        return SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+        builder = SparkSession.builder.master("local[2]")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
 
     def run(self, name: str, case: Case, log: Path, operations: Path | None) -> None:
         self.frame(name, case, log, operations).write.format("noop").mode("overwrite").save()
@@ -122,7 +125,7 @@ class SparkSql(_Spark):
         return self.frame(name, case, log, operations).toArrow()
 
 
-def _columns(operations: Path | None) -> dict[str, str]:
+def _columns(operations: Path | None) -> dict[str, Any]:
     """Where operations wait on many keys, each key is a source."""
     return {"at": "stamp", **({"source": "key"} if operations else {})}
 

@@ -41,6 +41,7 @@ class ArrowLog:
         self._table = table
         self._plan = plan
         self._numbers: dict[str, tuple[NDArray[Any], Flags, Flags]] = {}
+        self._deadlines: dict[Column | UntilColumn, Ints] = {}
 
     @cached_property
     def key(self) -> Texts:
@@ -66,12 +67,13 @@ class ArrowLog:
         codes: Ints = pc.index_in(self.kind.values, named).fill_null(-1).to_numpy()
         return codes
 
-    def source_code(self, rows: Ints) -> Ints | None:
+    @cached_property
+    def source_code(self) -> Ints | None:
         """A number for each source, the same for the same one; None if no rule asks for sources."""
         if self.source is None:
             return None
         codes: Ints = self.source.values.dictionary_encode("encode").indices.to_numpy()
-        return codes[rows]
+        return codes
 
     @property
     def words(self) -> dict[str, Word]:
@@ -92,6 +94,11 @@ class ArrowLog:
 
     def deadline(self, within: Column | UntilColumn) -> Ints:
         """The deadline that each row names; UNREADABLE if it does not."""
+        if within not in self._deadlines:
+            self._deadlines[within] = self._deadline(within)
+        return self._deadlines[within]
+
+    def _deadline(self, within: Column | UntilColumn) -> Ints:
         if isinstance(within, UntilColumn):
             until = self._until(within)
             return np.where(until.is_missing | until.is_bad, UNREADABLE, np.maximum(self.at.ms, until.ms))

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..rules import Reached, Rule
+from ..rules import Rule
 from .arrow_log import Texts, in_one_piece, texts
 from .arrow_times import NEGATIVE, TOO_FAR, UNKNOWN, durations, times
-from .kernel import Events, Operations, given
-from .kernel.search import Flags, Ints, order_by
+from .kernel import Events, Operations, counted, given
+from .kernel.search import Flags, Ints, order_by, ranges
 from .plan import Plan
 from .quarantine import quarantined, reasons_of
 from .reasons import GIVEN_TWICE, Limit, OperationFacts, Word, operation_checks
@@ -42,7 +42,7 @@ class Given(NamedTuple):
             self.opened_at[rows],
             self.deadline[rows],
             _starts(counts),
-            self.key.take(pa.array(_ranges(self.starts[rows], counts))),
+            self.key.take(pa.array(ranges(self.starts[rows], counts))),
         )
 
 
@@ -71,7 +71,7 @@ def read_operations(table: pa.Table, plan: Plan) -> tuple[Given, pa.Table]:
 def watched(rule: Rule, events: Events, keys: pa.Array, found: Given) -> tuple[Events, Operations]:
     """Events and operations for the kernel; `keys` are those of the groups of the events.
 
-    Operations on one key each share its events. If any has several, the events are copied, to each operation its own.
+    Operations on one key each share its events. If any has several, each is given what counts of its keys' events.
     """
     code: Ints = pc.index_in(found.key, keys.cast(found.key.type)).fill_null(len(keys)).to_numpy()
     events = replace(events, starts=np.append(events.starts, events.starts[-1]))  # one more, of keys without events
@@ -80,11 +80,9 @@ def watched(rule: Rule, events: Events, keys: pa.Array, found: Given) -> tuple[E
     count = len(found.rule)
     operation = np.repeat(np.arange(count), np.diff(found.starts))
     operation, code = _different(operation, code, len(keys) + 1)
-    lengths = np.diff(events.starts)[code]
-    rows, owner = _ranges(events.starts[code], lengths), np.repeat(operation, lengths)
-    levels = [events.kinds.index(leaf.kind) for leaf in rule.leaves if isinstance(leaf, Reached)]
-    is_counted = (events.at[rows] >= found.opened_at[owner]) | np.isin(events.kind[rows], levels)
-    rows, owner = rows[is_counted], owner[is_counted]
+    watches = given(events, code, found.opened_at[operation], found.deadline[operation])
+    watch, rows = counted(rule, events, watches)
+    owner = operation[watch]
     order = order_by(owner, events.at[rows])
     own = events.take(rows[order], np.searchsorted(owner[order], np.arange(count + 1)))
     return own, given(own, np.arange(count), found.opened_at, found.deadline)
@@ -155,9 +153,3 @@ def _given_twice(found: Given, rows: Ints) -> Ints:
 
 def _starts(counts: Ints) -> Ints:
     return np.append(0, np.cumsum(counts))
-
-
-def _ranges(starts: Ints, counts: Ints) -> Ints:
-    """All of starts[i] ... starts[i] + counts[i] - 1, one after the other."""
-    ends = np.cumsum(counts)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + counts, counts)

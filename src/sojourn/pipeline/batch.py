@@ -1,8 +1,11 @@
 """The law over Spark DataFrames: `local`, on a cluster.
 
-Events are partitioned by key and sorted by time within each; Arrow batches of them go to the kernel, on the executors
-(`worker`). What no rule names is left behind before the shuffle. Everything is lazy: functions from DataFrame to
-DataFrame, that start no job.
+Events are partitioned by key, and Arrow batches of them go to the kernel, on the executors (`worker`). What no rule
+names is left behind before the shuffle. Everything is lazy: functions from DataFrame to DataFrame, that start no job.
+
+A Python worker holds a partition: some hundred bytes an event. That is little, as a rule; should it not be, raise
+`spark.sql.shuffle.partitions`, or set `spark.sojourn.sort=spark`: then Spark sorts the partitions, on disk if need be,
+and a worker holds no more than the events of one key. A key with ten million events fits in a gigabyte.
 """
 
 from __future__ import annotations
@@ -21,6 +24,9 @@ from .spark_log import SparkLog, first_reason, row_as_json
 from .spark_operations import SparkOperations
 from .spark_schema import SPARK_OUTCOMES
 from .worker import Decide, deadline_column, number_column
+
+SORT = "spark.sojourn.sort"
+"""A setting of the session: "worker", the default, or "spark"."""
 
 
 def outcomes(
@@ -48,8 +54,10 @@ def outcomes(
     rows = _readable(events, plan, opens=operations is None)
     if operations is not None:
         rows = SparkOperations(operations, plan).beside(rows)
-    decide = Decide(plan, has_operations=operations is not None)
-    return rows.repartition(S.KEY).sortWithinPartitions(S.KEY, S.AT).mapInArrow(decide, SPARK_OUTCOMES)
+    in_spark = events.sparkSession.conf.get(SORT, "worker") == "spark"
+    parts = rows.repartition(S.KEY)
+    sorted_parts = parts.sortWithinPartitions(S.KEY, S.AT) if in_spark else parts
+    return sorted_parts.mapInArrow(Decide(plan, operations is not None, in_spark), SPARK_OUTCOMES)
 
 
 def quarantined(

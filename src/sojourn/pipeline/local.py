@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,19 +14,25 @@ from ..rules import Duration, Rule, duration_ms, duration_text
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .arrow_log import ArrowLog
 from .arrow_operations import Given, read_operations, watched
+from .grouping import Groups, by_key, shard_of
 from .kernel import NEVER, Events, judge, openings
 from .kernel.columns import Lanes
-from .kernel.search import Flags, Ints, order_by
+from .kernel.search import Ints
 from .plan import Plan
 from .quarantine import set_aside
 from .tables import outcome_table
+
+ENOUGH_ROWS = 100_000
+"""A thread is worth starting for so many rows."""
+
+Part = TypeVar("Part")
 
 
 class Result(NamedTuple):
     """What became of a log."""
 
     outcomes: pa.Table
-    """A row for each operation, as `schema.OUTCOMES`: rule by rule, key by key as they first appear, by opening."""
+    """A row for each operation, as `schema.OUTCOMES`, in no particular order."""
     quarantine: pa.Table
     """A row for each row that could not be used, as `schema.QUARANTINE`."""
 
@@ -52,14 +59,15 @@ def outcomes(
     events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    plan.check_columns(events.column_names, opens=operations is None)
+    opens = operations is None
+    plan.check_columns(events.column_names, opens=opens)
     log = ArrowLog(events, plan)
-    aside = set_aside(plan, log, events, opens=operations is None)
-    keys, columns = sorted_columns(plan, log, aside.is_usable, opens=operations is None)
+    aside = set_aside(plan, log, events, opens=opens)
+    rows = np.flatnonzero(aside.is_usable & (log.kind_code >= 0))
     if operations is None:
-        return Result(pa.concat_tables(_opened(plan, keys, columns)), aside.table)
+        return Result(pa.concat_tables(_opened(plan, log, rows)), aside.table)
     found, refused = read_operations(operations, plan)
-    return Result(pa.concat_tables(_given(plan, keys, columns, found)), pa.concat_tables([aside.table, refused]))
+    return Result(pa.concat_tables(_given(plan, log, rows, found)), pa.concat_tables([aside.table, refused]))
 
 
 def what_if(outcomes: pa.Table, withins: Sequence[Duration]) -> pa.Table:
@@ -97,38 +105,71 @@ def _ms(column: pa.ChunkedArray) -> Ints:
     return values
 
 
-def sorted_columns(plan: Plan, log: ArrowLog, is_usable: Flags, *, opens: bool = True) -> tuple[pa.Array, Events]:
-    """The keys, and the rows that can be used, sorted: a group a key."""
-    rows = np.flatnonzero(is_usable & (log.kind_code >= 0))
-    keys = log.key.values if len(rows) == len(log.key.values) else log.key.values.take(pa.array(rows))
-    encoded = keys.dictionary_encode()
-    code = encoded.indices.to_numpy()
-    order = order_by(code, log.at.ms[rows])
-    rows = rows[order]
-    events = Events(
-        starts=np.append(0, np.cumsum(np.bincount(code, minlength=len(encoded.dictionary)))),
-        at=log.at.ms[rows],
-        kind=log.kind_code[rows],
-        kinds=plan.kinds,
-        source=code[order] if plan.columns.get(S.SOURCE) == plan.columns[S.KEY] else log.source_code(rows),
-        numbers={name: log.number(name).take(rows) for name in plan.numbers},
-        deadlines={within: log.deadline(within)[rows] for within in plan.withins if opens},
-    )
-    return encoded.dictionary, events
+def _opened(plan: Plan, log: ArrowLog, rows: Ints) -> Iterable[pa.Table]:
+    """The outcomes of what the events open."""
 
+    def decided(own: Ints) -> pa.Table:
+        keys, events = _columns(plan, log, own)
+        return pa.concat_tables(decided_by(rule, keys, events) for rule in plan.rules)
 
-def _opened(plan: Plan, keys: pa.Array, events: Events) -> Iterator[pa.Table]:
-    """The outcomes of what the events open, rule by rule."""
-    for rule in plan.rules:
+    def decided_by(rule: Rule, keys: pa.Array, events: Events) -> pa.Table:
         lanes = Lanes(rule, events)
         operations = openings(rule, events, lanes)
         verdicts = judge(rule, events, operations, lanes)
-        yield outcome_table(rule, operations, verdicts, keys.take(pa.array(operations.group)))
+        return outcome_table(rule, operations, verdicts, keys.take(pa.array(operations.group)))
+
+    shards = _shards(len(rows))
+    shard = shard_of(log.key.values, shards)[rows] if shards > 1 else np.zeros(len(rows), np.int64)
+    return _in_parallel(decided, [rows[shard == i] for i in range(shards)])
 
 
-def _given(plan: Plan, keys: pa.Array, events: Events, found: Given) -> Iterator[pa.Table]:
-    """The outcomes of what is given, rule by rule."""
-    for place, rule in enumerate(plan.rules):
-        own = found.take(np.flatnonzero(found.rule == place))
+def _given(plan: Plan, log: ArrowLog, rows: Ints, found: Given) -> Iterable[pa.Table]:
+    """The outcomes of what is given."""
+    keys, events = _columns(plan, log, rows, opens=False)
+
+    def decided(own: Given) -> pa.Table:
+        return pa.concat_tables(decided_by(place, own) for place in range(len(plan.rules)))
+
+    def decided_by(place: int, some: Given) -> pa.Table:
+        rule, own = plan.rules[place], some.take(np.flatnonzero(some.rule == place))
         theirs, operations = watched(rule, events, keys, own)
-        yield outcome_table(rule, operations, judge(rule, theirs, operations), own.first_key(), own.operation_id)
+        return outcome_table(rule, operations, judge(rule, theirs, operations), own.first_key(), own.operation_id)
+
+    parts = np.array_split(np.arange(len(found.rule)), _shards(len(found.rule)))
+    return _in_parallel(decided, [found.take(part) for part in parts])
+
+
+def _columns(plan: Plan, log: ArrowLog, rows: Ints, *, opens: bool = True) -> tuple[pa.Array, Events]:
+    """The keys of some rows, and the rows as the kernel wants them: a group a key."""
+    keys = log.key.values if len(rows) == len(log.key.values) else log.key.values.take(pa.array(rows))
+    groups = by_key(keys, log.at.ms[rows])
+    rows = rows[groups.order]
+    events = Events(
+        starts=groups.starts,
+        at=log.at.ms[rows],
+        kind=log.kind_code[rows],
+        kinds=plan.kinds,
+        source=_sources(plan, log, rows, groups),
+        numbers={name: log.number(name).take(rows) for name in plan.numbers},
+        deadlines={within: log.deadline(within)[rows] for within in plan.withins if opens},
+    )
+    return groups.names, events
+
+
+def _sources(plan: Plan, log: ArrowLog, rows: Ints, groups: Groups) -> Ints | None:
+    if plan.columns.get(S.SOURCE) == plan.columns[S.KEY]:
+        return np.repeat(np.arange(len(groups.names)), np.diff(groups.starts))
+    return None if log.source_code is None else log.source_code[rows]
+
+
+def _shards(rows: int) -> int:
+    """As many as Arrow has threads, if there is enough to do for them."""
+    return max(1, min(int(pa.cpu_count()), rows // ENOUGH_ROWS))
+
+
+def _in_parallel(work: Callable[[Part], pa.Table], parts: Sequence[Part]) -> Iterable[pa.Table]:
+    """NumPy and Arrow let go of the interpreter while they work, so that threads help."""
+    if len(parts) == 1:
+        return [work(parts[0])]
+    with ThreadPoolExecutor(len(parts)) as pool:
+        return list(pool.map(work, parts))

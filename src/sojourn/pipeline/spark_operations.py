@@ -6,14 +6,13 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from pyspark.sql import types as T  # noqa: N812
 
-from ..rules import Reached
 from . import schema as S  # noqa: N812
 from .arrow_times import NEGATIVE, TOO_FAR, UNKNOWN
 from .plan import Plan
 from .reasons import GIVEN_TWICE, Limit, OperationFacts, Word, operation_checks
 from .spark_log import first_reason, row_as_json, text_of
 from .spark_times import durations_of, times
-from .worker import OPERATION, SHOWN_KEY
+from .worker import OPERATION, SHOWN_KEY, Hand
 
 _TURN = "turn"
 """1 for the first operation of its name, 2 for the second ..."""
@@ -40,34 +39,18 @@ class SparkOperations:
         )
 
     def beside(self, events: DataFrame) -> DataFrame:
-        """Rows for `worker`: the operations, and the events of their keys.
+        """Rows for `worker.Decide`: the operations, and the events of their keys.
 
-        Operations on one key each share its events. Where they may have several, the events are copied, to each
-        operation its own, in a join: keys with many events are then Spark's to spread (adaptive skew join).
+        Operations on one key each share its events. Where they may have several, two stages: first by key, where what
+        counts of its events is handed to each operation that waits on it; then by operation.
         """
         operations = self._in_turn().where(F.col(_TURN) == 1)
-        key = F.col(S.OPERATION_ID if self._has_many_keys else S.KEYS)
-        rows = operations.select(
-            (key if self._has_many_keys else key[0]).alias(S.KEY),
-            F.lit(OPERATION).cast("short").alias(S.KIND),
-            F.col(S.OPENED_AT).alias(S.AT),
-            S.OPERATION_ID,
-            S.RULE,
-            S.DEADLINE,
-            F.col(S.KEYS)[0].alias(SHOWN_KEY),
-        )
-        if self._has_many_keys:
-            watches = operations.select(S.OPERATION_ID, S.OPENED_AT, F.explode(F.array_distinct(S.KEYS)).alias(S.KEY))
-            own = events.join(watches, S.KEY).where(self._counts())
-            events = own.withColumn(S.KEY, F.col(S.OPERATION_ID)).select(*events.columns)
-        return events.unionByName(rows, allowMissingColumns=True)
-
-    def _counts(self) -> Column:
-        """Whether an event may count for an operation: levels count from before the opening on."""
-        kinds = self._plan.kinds
-        leaves = [leaf for rule in self._plan.rules for leaf in rule.leaves]
-        levels = [kinds.index(leaf.kind) for leaf in leaves if isinstance(leaf, Reached)]
-        return (F.col(S.AT) >= F.col(S.OPENED_AT)) | F.col(S.KIND).isin(levels)
+        if not self._has_many_keys:
+            return events.unionByName(_rows(operations, F.col(S.KEYS)[0]), allowMissingColumns=True)
+        watches = operations.withColumn(S.KEY, F.explode(F.array_distinct(S.KEYS)))
+        waiting = events.unionByName(_rows(watches, F.col(S.KEY)).drop(SHOWN_KEY), allowMissingColumns=True)
+        handed = waiting.repartition(S.KEY).mapInArrow(Hand(self._plan), events.select(*_keyed_first(events)).schema)
+        return handed.unionByName(_rows(operations, F.col(S.OPERATION_ID)), allowMissingColumns=True)
 
     def _in_turn(self, *others: Column) -> DataFrame:
         """What can be used, in the order of those of the same name."""
@@ -133,3 +116,20 @@ class SparkOperations:
 
     def _word(self, name: str, read: Column) -> Word:
         return Word(F.col(name).isNull(), F.col(name).isNotNull() & read.isNull())
+
+
+def _rows(operations: DataFrame, key: Column) -> DataFrame:
+    """Operations as rows among events, under a key."""
+    return operations.select(
+        key.alias(S.KEY),
+        F.lit(OPERATION).cast("short").alias(S.KIND),
+        F.col(S.OPENED_AT).alias(S.AT),
+        S.OPERATION_ID,
+        S.RULE,
+        S.DEADLINE,
+        F.col(S.KEYS)[0].alias(SHOWN_KEY),
+    )
+
+
+def _keyed_first(events: DataFrame) -> list[str]:
+    return [S.KEY, *(name for name in events.columns if name != S.KEY)]

@@ -1,23 +1,25 @@
-"""What runs on Spark's executors: sorted Arrow batches in, outcomes out. Needs NumPy, PyArrow and `sojourn.rules` only.
+"""What runs on Spark's executors: Arrow batches in, outcomes out. Needs NumPy, PyArrow and `sojourn.rules` only.
 
-The rows come sorted by key, then time; a key's rows may lie in any number of batches. Those of whole keys are gathered
-until there are enough to be worth a call of the kernel. So memory is bounded by that, and by the events of the
-largest key: some thirty bytes each.
+All rows of a key are in the same partition. They come in any order, and then the partition is read whole and sorted
+here, which is cheaper than in the JVM; or Spark has sorted them, and then no more is held than is worth a call of the
+kernel, and the largest key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from .arrow_log import in_one_piece
-from .kernel import UNREADABLE, Events, Numbers, given, judge, openings
+from .grouping import Groups, by_key, in_order
+from .kernel import UNREADABLE, Events, Numbers, counted, given, judge, openings
 from .kernel.columns import Lanes
-from .kernel.search import Flags, Ints
+from .kernel.search import Ints
 from .plan import Plan
 from .schema import AT, DEADLINE, KEY, KIND, OPERATION_ID, RULE, SOURCE
 from .tables import outcome_table
@@ -33,6 +35,8 @@ SHOWN_KEY = "shown_key"
 
 _TIME = pa.timestamp("us", tz="UTC")
 
+Batches = Iterable[pa.RecordBatch]
+
 
 def number_column(place: int) -> str:
     return f"number_{place}"
@@ -44,65 +48,107 @@ def deadline_column(place: int) -> str:
 
 @dataclass(frozen=True)
 class Decide:
-    """The function that Spark maps over the partitions; `has_operations` if some rows are given operations."""
+    """Maps the rows of a partition to outcomes; `has_operations` if some of the rows are given operations."""
 
     plan: Plan
     has_operations: bool = False
+    is_sorted: bool = False
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in whole_keys(batches):
-            for decided in self._decided(table):
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for table in whole_keys(batches) if self.is_sorted else _whole(batches):
+            rows = Rows(self.plan, table, self.is_sorted)
+            for decided in self._given(rows) if self.has_operations else self._opened(rows):
                 yield from decided.to_batches()
 
-    def _decided(self, table: pa.Table) -> Iterator[pa.Table]:
-        """The outcomes of some whole keys, rule by rule."""
-        keys = in_one_piece(table[KEY])
-        starts = _starts(keys)
-        if self.has_operations:
-            yield from self._judged(table, starts)
-            return
-        events = self._events(table, starts)
-        names = keys.take(pa.array(starts[:-1]))
+    def _opened(self, rows: Rows) -> Iterator[pa.Table]:
+        """The outcomes of what the events open, rule by rule."""
+        events = rows.events()
         for rule in self.plan.rules:
             lanes = Lanes(rule, events)
             operations = openings(rule, events, lanes)
             if len(operations.group):
                 verdicts = judge(rule, events, operations, lanes)
-                yield outcome_table(rule, operations, verdicts, names.take(pa.array(operations.group)), time=_TIME)
+                key = rows.groups.names.take(pa.array(operations.group))
+                yield outcome_table(rule, operations, verdicts, key, time=_TIME)
 
-    def _judged(self, table: pa.Table, starts: Ints) -> Iterator[pa.Table]:
+    def _given(self, rows: Rows) -> Iterator[pa.Table]:
         """The outcomes of the operations among the rows, given the events among them."""
-        is_operation = table[KIND].to_numpy() == OPERATION
-        group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        event_rows, rows = np.flatnonzero(~is_operation), np.flatnonzero(is_operation)
-        events = self._events(table.take(pa.array(event_rows)), np.searchsorted(event_rows, starts))
-        place = table[RULE].take(pa.array(rows)).to_numpy()
-        for i, rule in enumerate(self.plan.rules):
-            chosen = rows[place == i]
-            if not len(chosen):
-                continue
-            own = table.take(pa.array(chosen))
-            operations = given(events, group[chosen], own[AT].to_numpy(), own[DEADLINE].to_numpy())
-            shown, names = in_one_piece(own[SHOWN_KEY]), in_one_piece(own[OPERATION_ID])
-            yield outcome_table(rule, operations, judge(rule, events, operations), shown, names, _TIME)
+        events = rows.events()
+        for place, rule in enumerate(self.plan.rules):
+            own, group = rows.operations(place)
+            if len(group):
+                operations = given(events, group, own[AT].to_numpy(), own[DEADLINE].to_numpy())
+                shown, names = in_one_piece(own[SHOWN_KEY]), in_one_piece(own[OPERATION_ID])
+                yield outcome_table(rule, operations, judge(rule, events, operations), shown, names, _TIME)
 
-    def _events(self, table: pa.Table, starts: Ints) -> Events:
-        plan = self.plan
-        has_source = SOURCE in plan.columns
-        withins = () if self.has_operations else plan.withins
+
+@dataclass(frozen=True)
+class Hand:
+    """Maps the events of a partition, and the operations that wait on their keys, to what counts for each operation:
+    rows whose key is the operation's name. What does not count is not handed on."""
+
+    plan: Plan
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for table in _whole(batches):
+            rows = Rows(self.plan, table, is_sorted=False)
+            events, event_rows = rows.events(), pa.array(rows.event_rows)
+            own = table.drop_columns([KEY, OPERATION_ID, RULE, DEADLINE])
+            for place, rule in enumerate(self.plan.rules):
+                waiting, group = rows.operations(place)
+                operations = given(events, group, waiting[AT].to_numpy(), waiting[DEADLINE].to_numpy())
+                operation, row = counted(rule, events, operations)
+                names = in_one_piece(waiting[OPERATION_ID]).take(pa.array(operation))
+                handed = own.take(event_rows.take(pa.array(row))).add_column(0, KEY, names)
+                yield from handed.to_batches()
+
+
+class Rows:
+    """The rows of some whole keys, as the kernel wants them."""
+
+    def __init__(self, plan: Plan, table: pa.Table, is_sorted: bool) -> None:
+        self._plan = plan
+        self._table = table
+        keys = in_one_piece(table[KEY])
+        self.groups: Groups = in_order(keys) if is_sorted else by_key(keys, table[AT].to_numpy())
+
+    @cached_property
+    def _is_operation(self) -> Ints:
+        """In the order of the groups."""
+        return np.asarray(self._table[KIND].to_numpy()[self.groups.order] == OPERATION)
+
+    @cached_property
+    def event_rows(self) -> Ints:
+        """The rows of the table that are events, in the order in which the kernel has them."""
+        return self.groups.order[~self._is_operation]
+
+    def operations(self, place: int) -> tuple[pa.Table, Ints]:
+        """The operations under a rule, with the group of each."""
+        places = np.flatnonzero(self._is_operation)
+        rows = self._table.take(pa.array(self.groups.order[places]))
+        group = np.searchsorted(self.groups.starts, places, "right") - 1
+        chosen = np.flatnonzero(rows[RULE].to_numpy() == place)
+        return rows.take(pa.array(chosen)), group[chosen]
+
+    def events(self) -> Events:
+        plan, table, rows = self._plan, self._table, self.event_rows
+        before = np.append(0, np.cumsum(~self._is_operation))
+        source = in_one_piece(table[SOURCE]).dictionary_encode("encode") if SOURCE in plan.columns else None
+        there = table.column_names
+        deadlines = {w: deadline_column(i) for i, w in enumerate(plan.withins) if deadline_column(i) in there}
         return Events(
-            starts=starts,
-            at=table[AT].to_numpy(),
-            kind=table[KIND].to_numpy(),
+            starts=before[self.groups.starts],
+            at=table[AT].to_numpy()[rows],
+            kind=table[KIND].to_numpy()[rows],
             kinds=plan.kinds,
-            source=in_one_piece(table[SOURCE]).dictionary_encode("encode").indices.to_numpy() if has_source else None,
-            numbers={name: _numbers(table[number_column(i)]) for i, name in enumerate(plan.numbers)},
-            deadlines={w: table[deadline_column(i)].fill_null(UNREADABLE).to_numpy() for i, w in enumerate(withins)},
+            source=None if source is None else source.indices.to_numpy()[rows],
+            numbers={name: _numbers(table[number_column(i)]).take(rows) for i, name in enumerate(plan.numbers)},
+            deadlines={w: table[name].fill_null(UNREADABLE).to_numpy()[rows] for w, name in deadlines.items()},
         )
 
 
-def whole_keys(batches: Iterable[pa.RecordBatch], enough: int = ENOUGH_ROWS) -> Iterator[pa.Table]:
-    """The rows again, in tables of at least so many rows, but for the last; all rows of a key are in the same one."""
+def whole_keys(batches: Batches, enough: int = ENOUGH_ROWS) -> Iterator[pa.Table]:
+    """Sorted rows again, in tables of at least so many rows, but for the last; all rows of a key are in one of them."""
     closed: list[pa.RecordBatch] = []
     open_: list[pa.RecordBatch] = []  # rows of the last key so far: there may be more
     rows = 0
@@ -122,6 +168,13 @@ def whole_keys(batches: Iterable[pa.RecordBatch], enough: int = ENOUGH_ROWS) -> 
         yield pa.Table.from_batches([*closed, *open_])
 
 
+def _whole(batches: Batches) -> Iterator[pa.Table]:
+    """All rows in one table, if there are any."""
+    found = list(batches)
+    if sum(batch.num_rows for batch in found):
+        yield pa.Table.from_batches(found)
+
+
 def _key(batch: pa.RecordBatch) -> pa.Scalar:
     return batch[KEY][-1]
 
@@ -131,13 +184,5 @@ def _start_of_last_key(batch: pa.RecordBatch) -> int:
     return int(is_last.argmax())
 
 
-def _starts(keys: pa.Array) -> Ints:
-    """Where each key starts, and the number of rows."""
-    is_new = np.ones(len(keys), bool)
-    is_new[1:] = pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)
-    return np.append(np.flatnonzero(is_new), len(keys))
-
-
 def _numbers(column: pa.ChunkedArray) -> Numbers:
-    is_number: Flags = column.is_valid().to_numpy()
-    return Numbers(column.fill_null(0).to_numpy(), is_number)
+    return Numbers(column.fill_null(0).to_numpy(), column.is_valid().to_numpy())

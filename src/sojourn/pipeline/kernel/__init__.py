@@ -15,7 +15,8 @@ With events that come in pieces, no event stamped <= w being still to come:
 
 Keep those rows of `events` and those of `operations`: together with the next piece, sorted, they give the same verdicts
 as all events would. (`Operations.first` is a place among rows: `given` finds it anew.) Whether a key under
-`per = "first"` was opened before is for the caller to remember.
+`per = "first"` was opened before is for the caller to remember. `counted` tells the least that must be kept, operation
+by operation.
 """
 
 from .columns import NEVER as NEVER
@@ -23,6 +24,7 @@ from .columns import UNREADABLE as UNREADABLE
 from .columns import Events as Events
 from .columns import Lanes as Lanes
 from .columns import Numbers as Numbers
+from .counted import counted as counted
 from .evidence import Operations as Operations
 from .evidence import reaching as reaching
 from .judge import CANCELLED as CANCELLED

@@ -13,7 +13,7 @@ from ...rules import Leaf, Reached, Seen, Total
 from ...rules.event import Number
 from .amounts import RunningSum
 from .columns import NEVER, Events, Lane, Lanes, number_of
-from .search import Flags, Ints, Minima, count_until, order_by
+from .search import Flags, Ints, Minima, count_until, order_by, ranges
 
 
 class Operations(NamedTuple):
@@ -40,6 +40,9 @@ class Evidence(Protocol):
 
     def have(self, chosen: Ints, until: Ints) -> tuple[Ints, list[int] | None]:
         """How far it had come by then, for these operations: as `Progress.have`, or as places in a list of them."""
+
+    def counted(self) -> tuple[Ints, Ints]:
+        """The rows that count, and the operation that each counts for: no other can make a difference to the leaf."""
 
 
 def evidence(leaf: Leaf, lanes: Lanes, events: Events, operations: Operations) -> Evidence:
@@ -68,6 +71,7 @@ class Count:
     def __init__(self, needed: int, lane: Lane, start: Ints, end: Ints, opened_at: Ints) -> None:
         self._needed = needed
         self._at = lane.at
+        self._rows = lane.rows
         self._low = lane.before[start]
         self._high = lane.before[end]
         last = self._low + (needed - 1)
@@ -78,6 +82,9 @@ class Count:
     def have(self, chosen: Ints, until: Ints) -> tuple[Ints, None]:
         low = self._low[chosen]
         return count_until(self._at, low, np.minimum(self._high[chosen], low + self._needed), until), None
+
+    def counted(self) -> tuple[Ints, Ints]:
+        return _spread(self._rows, self._low, np.minimum(self._high, self._low + self._needed))
 
 
 class Sources:
@@ -90,9 +97,11 @@ class Sources:
     def __init__(self, needed: int, lane: Lane, previous: Ints, events: Events, operations: Operations) -> None:
         self._needed = needed
         self._at = lane.at
+        self._rows = lane.rows
         self._low = lane.before[operations.first]
         self._high = lane.before[_ends(events, operations)]
         self._previous = Minima(previous)
+        self._other = _following(previous != np.arange(len(previous)) - 1)
         for place, is_there in self._walk(self._low, self._high):
             self.holds_from = _times(self._at, place, is_there)
 
@@ -102,12 +111,16 @@ class Sources:
             have += _times(self._at, place, is_there) <= until
         return have, None
 
+    def counted(self) -> tuple[Ints, Ints]:
+        found = [(np.flatnonzero(is_there), place[is_there]) for place, is_there in self._walk(self._low, self._high)]
+        return np.concatenate([operation for operation, _ in found]), self._rows[np.concatenate([p for _, p in found])]
+
     def _walk(self, low: Ints, high: Ints) -> Iterator[tuple[Ints, Flags]]:
         """The place of the first source, of the second ..., and whether there is one."""
         place = low
         for nth in range(self._needed):
             if nth:
-                place = self._previous.first_below(place + 1, low)
+                place = self._previous.first_below(self._other[place], low)
             yield place, place < high
 
 
@@ -117,14 +130,18 @@ class Amounts:
     def __init__(self, leaf: Total, lane: Lane, events: Events, operations: Operations) -> None:
         self._sum = RunningSum(events.numbers[leaf.of].values[lane.rows], leaf.at_least)
         self._at = lane.at
+        self._rows = lane.rows
         self._low = lane.before[operations.first]
         self._high = lane.before[_ends(events, operations)]
-        place = self._sum.first_enough(self._low, self._high)
-        self.holds_from = _times(lane.at, place, place < self._high)
+        self._last = self._sum.first_enough(self._low, self._high)
+        self.holds_from = _times(lane.at, self._last, self._last < self._high)
 
     def have(self, chosen: Ints, until: Ints) -> tuple[Ints, list[int]]:
         low = self._low[chosen]
         return self._sum.between(low, low + count_until(self._at, low, self._high[chosen], until))
+
+    def counted(self) -> tuple[Ints, Ints]:
+        return _spread(self._rows, self._low, np.minimum(self._high, self._last + 1))
 
 
 def _sources(needed: int, lane: Lane, events: Events, operations: Operations) -> Evidence:
@@ -169,6 +186,18 @@ def _float_from(level: Number) -> float:
     except OverflowError:
         nearest = inf if level > 0 else -inf
     return nearest if nearest >= level else nextafter(nearest, inf)
+
+
+def _spread(rows: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """The numbers of ranges low[i]:high[i], each as often as the range is long, and the rows in them."""
+    counts = np.maximum(high - low, 0)
+    return np.repeat(np.arange(len(low)), counts), rows[ranges(low, counts)]
+
+
+def _following(flags: Flags) -> Ints:
+    """For each place, the next one after it that is flagged; the length if there is none, and for one place more."""
+    places = np.append(np.where(flags, np.arange(len(flags)), len(flags)), [len(flags)] * 2)
+    return np.minimum.accumulate(places[:0:-1])[::-1]
 
 
 def _is_one_each(group: Ints) -> bool:

@@ -50,6 +50,12 @@ def order_by(major: NDArray[Any], minor: Ints) -> Ints:
     return np.argsort((major.astype(np.int64) << bits) | (minor - least), kind="stable")
 
 
+def ranges(starts: Ints, counts: Ints) -> Ints:
+    """All of starts[i] ... starts[i] + counts[i] - 1, one after the other."""
+    ends = np.cumsum(counts)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + counts, counts)
+
+
 def distinct(columns: Sequence[Ints]) -> tuple[Ints, list[tuple[int, ...]]]:
     """The different rows of these columns, all >= 0, and the place of each row in that list."""
     sizes = [int(column.max(initial=0)) + 1 for column in columns]
