@@ -12,6 +12,7 @@ from pathlib import Path
 
 from . import broker_report, importing, purgatory_report, stream_report, timer_report
 from .bars import check
+from .batch import workload as batch
 from .broker import BROKER
 from .purgatory import PURGATORY
 from .results import Results
@@ -19,7 +20,7 @@ from .runner import Workload, run
 from .stream import STREAM
 from .timer import TIMER
 
-WORKLOADS = {workload.name: workload for workload in (TIMER, PURGATORY, BROKER, STREAM)}
+WORKLOADS = {workload.name: workload for workload in (TIMER, PURGATORY, BROKER, batch.BATCH, STREAM)}
 
 ONE_RUN = (
     "Every peer in one invocation, each part of the work in a fresh process, rounds interleaved, best of the rounds, "
@@ -52,6 +53,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     limits = "ways of waiting that need a task each stop at 100,000"
     _workload_arguments(purgatory, PURGATORY, purgatory_report.report, f"pending (default: %(default)s); {limits}")
+    history = commands.add_parser(
+        batch.BATCH.name,
+        help="every condition over history: the local engine and Spark, beside DuckDB, Polars and Spark SQL by hand",
+        description=ONE_RUN,
+    )
+    sizes = "operations, with three times as many events (default: %(default)s)"
+    _workload_arguments(history, batch.BATCH, batch.report, sizes, default="1000000")
     stream = commands.add_parser(
         STREAM.name,
         help="a steady load and a burst on Spark, beside what one writes by hand, in Python and in Scala",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .batch.workload import batch_bars
 from .importing import import_bars
 from .purgatory_bars import purgatory_bars
 from .results import Results
@@ -9,7 +10,13 @@ from .stream_bars import stream_bars
 from .table import table
 from .timer_bars import timer_bars
 
-BARS = {"timer": timer_bars, "purgatory": purgatory_bars, "stream": stream_bars, "import": import_bars}
+BARS = {
+    "timer": timer_bars,
+    "purgatory": purgatory_bars,
+    "batch": batch_bars,
+    "stream": stream_bars,
+    "import": import_bars,
+}
 
 
 def check(results: Results) -> tuple[str, bool]:

@@ -27,7 +27,7 @@ class Polars:
         return self.run(name, case, log, operations).to_arrow()
 
     def version(self) -> str:
-        return pl.__version__
+        return str(pl.__version__)
 
 
 def _opened(events: pl.LazyFrame) -> pl.LazyFrame:
