@@ -87,6 +87,8 @@ def _table(results: Results, n: int) -> str:
     rows = []
     for name in NAMES:
         figures = [results.get(peer, n, name, workload="batch") for peer in peers]
+        if not any(figures):
+            continue
         answers = {results.get(peer, n, name, "answer", "batch") for peer in peers} - {None}
         rows.append([name, *map(_millions, figures), "same" if len(answers) == 1 else "DIFFERENT"])
     totals = [total_ns(results, peer, n) for peer in peers]
