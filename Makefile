@@ -6,7 +6,7 @@ READY  := .venv/.ready
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run live picture test check stress simulate cluster brokers chaos mutants bench docs clean
+.PHONY: help setup run live picture test check stress simulate cluster brokers kafka chaos mutants bench docs clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -47,6 +47,9 @@ brokers: $(READY) ## Simulated clusters of brokers with faults, N of them (10,00
 
 cluster: $(READY) ## The pipeline on a Spark master and two workers, on loopback
 	$(BIN)/python -m pytest -m cluster
+
+kafka: $(READY)  ## Streams from and to a Kafka broker on loopback
+	$(BIN)/python -m pytest -m kafka
 
 chaos: $(READY) ## Streams killed at random points, a worker of a cluster killed
 	$(BIN)/python -m pytest -m chaos tests/stream

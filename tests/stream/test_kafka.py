@@ -21,6 +21,8 @@ from stream.scene import EPOCH
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.kafka
+
 RULE = Rule("r", "open", "paid", within="1 s")
 SCHEMA = "key string, kind string, at long"
 TOPIC = "events"
