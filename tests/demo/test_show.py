@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,7 +23,8 @@ def drivers(monkeypatch: pytest.MonkeyPatch) -> list[HandDriver]:
 
     def make(waits: int, seed: int) -> HandDriver:
         made.append(HandDriver(waits, seed))
-        monkeypatch.setattr(show.time, "sleep", made[-1].play)
+        # The module's own name, not time.sleep itself: threads of other tests sleep too.
+        monkeypatch.setattr(show, "time", SimpleNamespace(sleep=made[-1].play))
         return made[-1]
 
     monkeypatch.setattr(show, "Driver", make)
