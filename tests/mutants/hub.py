@@ -242,8 +242,8 @@ MUTANTS = [
     Mutant(
         "compiled: the timer comes in the deadline's own instant",
         CORE,
-        "until + 1 - self.epoch_ms",
-        "until - self.epoch_ms",
+        "until + 1 - now,",
+        "until - now,",
     ),
     Mutant("compiled: a wait is over in its last instant", CORE, "now > self.until():", "now >= self.until():"),
     Mutant(

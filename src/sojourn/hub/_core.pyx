@@ -11,7 +11,6 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t
 
 from sojourn.purgatory._core cimport CANCELLED, COMPLETED, EXPIRED, DelayedOperation, Watchers
-from sojourn.timer._core cimport Timer
 
 from threading import RLock
 
@@ -405,11 +404,8 @@ cdef class Signals(Watchers):
 
     cdef int arm(self, Wait wait, int64_t until, int64_t now) except -1:
         """Have the timer come when `until` is over, as a signal stamped like it still counts."""
-        cdef Timer timer = self.timer
-        if timer._is_open:
-            timer.join(wait)
-            wait.entry.deadline_ms = until + 1 - self.epoch_ms
-            timer.arm(wait, (now - self.epoch_ms) * NS_PER_MS)
+        if self.timer._is_open:
+            self.timer.put(wait, until + 1 - now, (now - self.epoch_ms) * NS_PER_MS)
         return 0
 
     # What the hub says for itself

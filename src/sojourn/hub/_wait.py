@@ -2,8 +2,8 @@
 
 A wait ends in one place, `_end`, whoever gets there: a signal, the timer, a canceller, the hub that closes. Whatever
 leads there (reading a signal, seeing that the deadline has passed) is one step under the lock. Clocks are asked before
-that step and callbacks are called after it, so that no code of anybody else's ever runs inside; the law does not mind
-that a stamp is a little older than the step that uses it.
+that step and callbacks are called after it; of code that is not ours only a key's hash and comparison run inside. So a
+stamp may be a little older than the step that uses it, which the law does not mind.
 """
 
 from __future__ import annotations
