@@ -65,6 +65,18 @@ def test_outcomes_over_time_are_all_outcomes(shown: Node) -> None:
     assert told(tips(section(shown, "Outcomes over time"))) == dict(zip(WORDS, (2, 1, 2, 0), strict=True))
 
 
+def test_columns_are_stacked_from_the_bottom_and_as_high_as_their_counts() -> None:
+    rule = Rule("paid", opens="ordered", until="paid", within="60 days", cancels="withdrawn")
+    events = [Event(str(i), "ordered", 0) for i in range(10)] + [Event(str(i), "paid", DAY) for i in range(5)]
+    events += [Event(str(i), "paid", 70 * DAY) for i in range(5, 8)] + [Event("8", "withdrawn", DAY)]
+    report = page(Report(tally(outcome_table(outcomes(rule, events))), [rule]))
+    bars = section(report, "Outcomes over time").all("rect")
+    assert [bar.attributes["class"] for bar in bars] == ["completed", "met_late", "never_met", "cancelled"]
+    heights, tops = ([float(bar.attributes[name]) for bar in bars] for name in ("height", "y"))
+    assert [height / heights[0] for height in heights] == [1, 0.6, 0.2, 0.2]
+    assert [round(400 - top, 6) for top in tops] == [round(sum(heights[: i + 1]), 6) for i in range(4)]
+
+
 def test_the_deadline_is_drawn_between_the_completed_and_the_late(shown: Node) -> None:
     chart = section(shown, "How long it took")
     line = float(chart.all("line", "deadline")[0].attributes["x1"])
@@ -159,6 +171,21 @@ def test_a_deadline_of_its_own_for_each_is_where_all_are_measured_from() -> None
         ["5 min earlier", "0"],
         ["as it is", "5"],
         ["5 min later", "10"],
+    ]
+
+
+def test_the_curve_counts_those_that_were_met_before_it_starts() -> None:
+    rule = Rule("due", opens="a", until="b", within=until_column("due"))
+    allowed = [DAY] * 2 + [(i % 50 + 10) * 60_000 for i in range(998)]
+    events = [Event(str(i), "a", 0, columns={"due": ms}) for i, ms in enumerate(allowed)]
+    events += [Event(str(i), "b", 30 * 60_000) for i in range(1_000)]
+    tallies = tally(outcome_table(outcomes(rule, events)))
+    report = page(Report(tallies, [rule]))
+    assert "2 earlier than" in section(report, "How long it took").text
+    curve = tips(section(report, "What if the deadline were another"))
+    completed = tallies["due"].counts.completed
+    assert [tip for tip in curve if tip.startswith("deadline:")] == [
+        f"deadline: {completed / 10:.1f}% would have completed ({completed})"
     ]
 
 
