@@ -12,6 +12,7 @@ from textual.widgets import Footer
 
 from demo.outside import HandDriver
 from sojourn.demo.app import EXPLANATION, DemoApp, DialView, Panel
+from sojourn.demo.driver import Driver
 
 SIZES = [(80, 24), (120, 34), (200, 60)]
 Play = Callable[[DemoApp, Pilot[None]], Awaitable[None]]
@@ -84,6 +85,27 @@ def test_q_quits(key: str) -> None:
         assert not app.is_running
 
     play(HandDriver(), script)
+
+
+def test_news_is_shown_in_the_next_frame_and_figures_in_every_third() -> None:
+    driver = HandDriver()
+
+    async def script(app: DemoApp, pilot: Pilot[None]) -> None:
+        header = app.query_one("#header", Panel)
+        for command in (Driver.pause, Driver.pause, Driver.let_in_herd, lambda driver: driver.shift_speed(1)):
+            driver.do(command)
+            app.look()
+            assert header.reading is driver.reading
+        app._frames = 1
+        driver.play(0.1)
+        app.look()
+        assert header.reading is not driver.reading
+        assert app.query_one(DialView).reading is driver.reading
+        app.look()
+        app.look()
+        assert header.reading is driver.reading
+
+    play(driver, script)
 
 
 def test_it_ends_by_itself_when_its_seconds_are_over() -> None:

@@ -25,8 +25,8 @@ from .world import SERVICES
 
 GROUND = Style(bgcolor=BACKGROUND)
 FRAME_S = 1 / 15
-FIGURES_EVERY = 3  # frames: nobody reads faster
-REST = 2.0  # times as long as drawing a frame took, at least: the world needs the same processor
+FIGURES_EVERY = 3  # frames: nobody reads faster, unless there is news
+REST = 2.0  # times as long as a frame kept the processor busy, at least: the world needs it too
 EXPLANATION = "Each ring is a timing wheel, each cell a bucket of waits. Hands show now; what is due sinks inwards."
 
 
@@ -119,8 +119,9 @@ class DemoApp(App[None]):
         super().__init__()
         self.demo_driver = driver
         self.seconds = seconds
-        self._began = time.monotonic()
+        self._began = self._began_cpu = 0.0
         self._frames = 0
+        self._news: object = None
 
     def compose(self) -> ComposeResult:
         reading = self.demo_driver.reading
@@ -150,9 +151,11 @@ class DemoApp(App[None]):
         if self.demo_driver.failure is not None or (self.seconds is not None and reading.seconds >= self.seconds):
             self.exit()
             return
-        self._began = time.monotonic()
-        self.draw(reading, has_figures=self._frames % FIGURES_EVERY == 0)
+        self._began, self._began_cpu = time.monotonic(), time.thread_time()
+        news = (reading.is_paused, reading.speed, bool(reading.herd), [source.is_alive for source in reading.sources])
+        self.draw(reading, has_figures=self._frames % FIGURES_EVERY == 0 or news != self._news)
         self._frames += 1
+        self._news = news
         self.call_after_refresh(self._rest)
 
     def draw(self, reading: Reading, *, has_figures: bool = True) -> None:
@@ -163,8 +166,8 @@ class DemoApp(App[None]):
             figures.show(reading)
 
     def _rest(self) -> None:
-        took = time.monotonic() - self._began
-        self.set_timer(max(FRAME_S - took, REST * took), self.look)
+        left_s = FRAME_S - (time.monotonic() - self._began)
+        self.set_timer(max(left_s, REST * (time.thread_time() - self._began_cpu)), self.look)
 
     def action_pause(self) -> None:
         self.demo_driver.ask(Driver.pause)

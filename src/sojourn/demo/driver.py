@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Self
@@ -16,7 +17,7 @@ SLICE_NS = 10 * NS_PER_MS  # of work, then commands get their turn
 LOOK_NS = NS_PER_MS * 1000 // 20
 MOST_LATE_NS = 150 * NS_PER_MS  # a world that far behind its pace will not catch up: the pace gives in
 NAP_S = 0.02
-SHORTEST_NAP_S = 0.0005
+SHORTEST_NAP_S, LONGEST_NAP_S = 0.0005, 0.1
 
 
 class Driver:
@@ -93,9 +94,14 @@ class Driver:
             pace.restart_at(world.next_ns)
 
     def _run(self) -> None:
+        overslept_s = 0.0
         try:
             while not self._is_stopped.is_set():
-                self._is_stopped.wait(max(SHORTEST_NAP_S, self.turn()))
+                # Whoever is woken late on a busy machine makes it busier by waking up often.
+                nap_s = max(SHORTEST_NAP_S, self.turn(), min(LONGEST_NAP_S, overslept_s))
+                began = time.monotonic()
+                self._is_stopped.wait(nap_s)
+                overslept_s = time.monotonic() - began - nap_s
         except BaseException as failure:
             self.failure = failure
 

@@ -14,7 +14,6 @@ from textual.pilot import Pilot
 from .app import DemoApp
 from .driver import Driver
 from .panel import BLOCKS
-from .show import short_turns
 
 WIDTH, HEIGHT = 120, 34
 SCRIPT = (12.0, "3", 8.0, "h", 2.5)  # seconds to let pass, and keys
@@ -74,5 +73,5 @@ def draw_blocks(text: re.Match[str], content: str) -> str:
 
 
 if __name__ == "__main__":
-    with short_turns(), open(sys.argv[1], "w", encoding="utf-8") as file:
+    with open(sys.argv[1], "w", encoding="utf-8") as file:
         file.write(take())

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from ..errors import ConfigError, SojournError
 from ..timer import IMPLEMENTATION
@@ -14,7 +13,6 @@ from .driver import Driver
 from .reading import Reading
 
 PLAIN_SECONDS = 10.0  # where nobody can press a key
-GIL_TURN_S = 0.0005
 
 
 def run(waits: int = 100_000, seconds: float | None = None, seed: int = 1, *, plain: bool = False) -> int:
@@ -25,7 +23,7 @@ def run(waits: int = 100_000, seconds: float | None = None, seed: int = 1, *, pl
     if waits < 1 or (seconds is not None and seconds <= 0):
         raise ConfigError(f"waits={waits}, seconds={seconds}: give at least one wait and some time")
     show = show_lines if plain or not has_screen() else screen()
-    with Driver(waits, seed) as driver, short_turns():
+    with Driver(waits, seed) as driver:
         show(driver, seconds)
     if driver.failure is not None:
         raise driver.failure
@@ -37,17 +35,6 @@ def run(waits: int = 100_000, seconds: float | None = None, seed: int = 1, *, pl
 def has_screen() -> bool:
     """Whether there is a terminal to draw on, and somebody to press keys."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-
-
-@contextmanager
-def short_turns() -> Iterator[None]:
-    """The world and the screen share one GIL, and whoever keeps it makes waits late."""
-    before_s = sys.getswitchinterval()
-    sys.setswitchinterval(GIL_TURN_S)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before_s)
 
 
 def screen() -> Callable[[Driver, float | None], None]:
