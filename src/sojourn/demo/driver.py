@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import Self
@@ -17,7 +16,7 @@ SLICE_NS = 10 * NS_PER_MS  # of work, then commands get their turn
 LOOK_NS = NS_PER_MS * 1000 // 20
 MOST_LATE_NS = 150 * NS_PER_MS  # a world that far behind its pace will not catch up: the pace gives in
 NAP_S = 0.02
-SHORTEST_NAP_S, LONGEST_NAP_S = 0.0005, 0.1
+SHORTEST_NAP_S = 0.0005
 
 
 class Driver:
@@ -94,14 +93,9 @@ class Driver:
             pace.restart_at(world.next_ns)
 
     def _run(self) -> None:
-        overslept_s = 0.0
         try:
             while not self._is_stopped.is_set():
-                # Whoever is woken late on a busy machine makes it busier by waking up often.
-                nap_s = max(SHORTEST_NAP_S, self.turn(), min(LONGEST_NAP_S, overslept_s))
-                began = time.monotonic()
-                self._is_stopped.wait(nap_s)
-                overslept_s = time.monotonic() - began - nap_s
+                self._is_stopped.wait(max(SHORTEST_NAP_S, self.turn()))
         except BaseException as failure:
             self.failure = failure
 
