@@ -1,4 +1,4 @@
-"""A stream in a process of its own, to be killed: `python -m stream.victim PATH [POINT BATCH]`.
+"""A stream in a process of its own, to be killed: `python -m stream.victim PATH [POINT BATCH]`, or by spark-submit.
 
 With a point, a method of the folder, it kills itself after that, and the JVM with it, in
 the micro-batch of that number.
@@ -33,9 +33,10 @@ def main(path: str, point: str | None = None, batch: str = "0") -> None:
                 os.killpg(0, signal.SIGKILL)
 
         setattr(Folder, point, killed)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    builder = SparkSession.builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2")
+    spark = (builder if "SPARK_ENV_LOADED" in os.environ else builder.master("local[2]")).getOrCreate()
     Scene(spark, Path(path), late=f"{LATE} ms").run(RULE)
     spark.stop()
 
