@@ -1,13 +1,12 @@
-"""Events from Kafka, outcomes to Kafka: through a broker on loopback that is part of the client's library."""
+"""Events from Kafka, outcomes to Kafka: through brokers on loopback."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import confluent_kafka
 import pytest
 
 from sojourn import ConfigError
@@ -16,6 +15,7 @@ from sojourn.pipeline.stream.kafka import Address, KafkaReader, Span
 from sojourn.pipeline.stream.sinks import sink_of
 from sojourn.pipeline.stream.sources import From
 from sojourn.rules import Rule
+from stream.brokers import Broker, from_maven, in_process
 from stream.scene import EPOCH
 
 if TYPE_CHECKING:
@@ -28,37 +28,10 @@ SCHEMA = "key string, kind string, at long"
 TOPIC = "events"
 
 
-class Broker:
-    """It lives as long as the producer in which it runs."""
-
-    def __init__(self) -> None:
-        self.producer = confluent_kafka.Producer({"test.mock.num.brokers": 1, "log_level": 0})
-        (broker,) = self.producer.list_topics(timeout=30).brokers.values()
-        self.address = f"{broker.host}:{broker.port}"
-
-    def send(self, topic: str, *messages: str, partition: int = 0) -> None:
-        for message in messages:
-            self.producer.produce(topic, message, partition=partition)
-        assert self.producer.flush(30) == 0
-
-    def messages(self, topic: str) -> list[Any]:
-        settings = {"bootstrap.servers": self.address, "group.id": "test", "auto.offset.reset": "earliest"}
-        consumer = confluent_kafka.Consumer(settings)
-        places = [
-            confluent_kafka.TopicPartition(topic, p) for p in consumer.list_topics(topic).topics[topic].partitions
-        ]
-        count = sum(end - start for start, end in map(consumer.get_watermark_offsets, places))
-        consumer.assign([confluent_kafka.TopicPartition(topic, place.partition, 0) for place in places])
-        found = consumer.consume(count, 30)
-        consumer.close()
-        return [(message.key().decode(), json.loads(message.value())) for message in found]
-
-
-@pytest.fixture
-def broker() -> Iterator[Broker]:
-    broker = Broker()
-    yield broker
-    broker.producer.flush(30)
+@pytest.fixture(params=[in_process, pytest.param(from_maven, marks=pytest.mark.chaos)])
+def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Broker]:
+    with request.param(tmp_path) as broker:
+        yield broker
 
 
 def event(key: str, kind: str, at: int) -> str:
