@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
 RECORDS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
-@pytest.fixture(params=[1, 10_000])
-def session(request: pytest.FixtureRequest, spark: SparkSession) -> SparkSession:
-    """A session that cuts the rows of a partition into Arrow batches of so many."""
-    spark.conf.set(RECORDS_PER_BATCH, request.param)
+@pytest.fixture(params=[("spark", 1), ("worker", 10_000)], ids=lambda part: part[0])
+def session(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[SparkSession]:
+    """A session in which one or the other sorts, and that cuts the rows of a partition into batches of so many."""
+    sort, records = request.param
+    spark.conf.set(batch.SORT, sort)
+    spark.conf.set(RECORDS_PER_BATCH, records)
     yield spark
+    spark.conf.unset(batch.SORT)
     spark.conf.unset(RECORDS_PER_BATCH)
 
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from .kernel.search import Ints, order_by
 
+_LAST_BYTES = 3
+
 
 class Groups(NamedTuple):
     """A group a key: `order` is that of the rows, `starts` as in `kernel.Events`, `names` the key of each group."""
@@ -36,8 +38,17 @@ def in_order(keys: pa.Array) -> Groups:
     return Groups(np.arange(len(keys)), np.append(starts, len(keys)), keys.take(pa.array(starts)))
 
 
-def shard_of(keys: pa.Array, shards: int) -> Ints:
-    """A number below `shards` for each key, the same for the same key; it is quick to tell from the last two bytes."""
+def shards_of(keys: pa.Array, rows: Ints, shards: int) -> list[Ints]:
+    """The rows dealt out to so many shards, 256 at most: those of a key to the same one."""
+    if shards == 1:
+        return [rows]
+    shard = _shard_of(keys, shards)[rows].astype(np.uint8)
+    ends = np.cumsum(np.bincount(shard, minlength=shards))
+    return np.split(rows[np.argsort(shard, kind="stable")], ends[:-1])
+
+
+def _shard_of(keys: pa.Array, shards: int) -> Ints:
+    """A number below `shards` for each key, the same for the same key; it is quick to tell from the last bytes."""
     _, offsets, data = keys.buffers()
     ends: NDArray[Any] = np.frombuffer(offsets, np.int64 if keys.type == pa.large_string() else np.int32)
     ends = ends[keys.offset : keys.offset + len(keys) + 1]
@@ -45,5 +56,7 @@ def shard_of(keys: pa.Array, shards: int) -> Ints:
         return np.zeros(len(keys), np.int64)
     text = np.frombuffer(data, np.uint8)
     is_text = ends[1:] > ends[:-1]
-    last, before = (text[np.maximum(ends[1:] - back, ends[:-1]) % len(text)] for back in (1, 2))
-    return np.where(is_text, (last.astype(np.int64) * 31 + before) % shards, 0)
+    mixed = np.zeros(len(keys), np.int64)
+    for back in range(_LAST_BYTES, 0, -1):
+        mixed = mixed * 31 + text[np.maximum(ends[1:] - back, ends[:-1]) % len(text)]
+    return np.where(is_text, mixed % shards, 0)

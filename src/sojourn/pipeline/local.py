@@ -14,7 +14,7 @@ from ..rules import Duration, Rule, duration_ms, duration_text
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .arrow_log import ArrowLog
 from .arrow_operations import Given, read_operations, watched
-from .grouping import Groups, by_key, shard_of
+from .grouping import Groups, by_key, shards_of
 from .kernel import NEVER, Events, judge, openings
 from .kernel.columns import Lanes
 from .kernel.search import Ints
@@ -22,8 +22,10 @@ from .plan import Plan
 from .quarantine import set_aside
 from .tables import outcome_table
 
-ENOUGH_ROWS = 100_000
-"""A thread is worth starting for so many rows."""
+ENOUGH_ROWS = 250_000
+"""So many at a time fit the caches of a processor; fewer would keep the interpreter busy."""
+
+MOST_SHARDS = 256
 
 Part = TypeVar("Part")
 
@@ -118,9 +120,7 @@ def _opened(plan: Plan, log: ArrowLog, rows: Ints) -> Iterable[pa.Table]:
         verdicts = judge(rule, events, operations, lanes)
         return outcome_table(rule, operations, verdicts, keys.take(pa.array(operations.group)))
 
-    shards = _shards(len(rows))
-    shard = shard_of(log.key.values, shards)[rows] if shards > 1 else np.zeros(len(rows), np.int64)
-    return _in_parallel(decided, [rows[shard == i] for i in range(shards)])
+    return _in_parallel(decided, shards_of(log.key.values, rows, _shards(len(rows))))
 
 
 def _given(plan: Plan, log: ArrowLog, rows: Ints, found: Given) -> Iterable[pa.Table]:
@@ -163,13 +163,12 @@ def _sources(plan: Plan, log: ArrowLog, rows: Ints, groups: Groups) -> Ints | No
 
 
 def _shards(rows: int) -> int:
-    """As many as Arrow has threads, if there is enough to do for them."""
-    return max(1, min(int(pa.cpu_count()), rows // ENOUGH_ROWS))
+    return max(1, min(MOST_SHARDS, rows // ENOUGH_ROWS))
 
 
 def _in_parallel(work: Callable[[Part], pa.Table], parts: Sequence[Part]) -> Iterable[pa.Table]:
     """NumPy and Arrow let go of the interpreter while they work, so that threads help."""
     if len(parts) == 1:
         return [work(parts[0])]
-    with ThreadPoolExecutor(len(parts)) as pool:
+    with ThreadPoolExecutor(pa.cpu_count()) as pool:
         return list(pool.map(work, parts))
