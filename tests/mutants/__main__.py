@@ -17,6 +17,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from queue import Queue
+from typing import NamedTuple
 
 from .mutant import Mutant
 
@@ -106,22 +107,33 @@ def compile_tree(tree: Path) -> None:
         raise SystemExit(f"that does not compile:\n{built.stdout}")
 
 
-def verdict(mutant: Mutant | None, stages: list[list[str]], tree: Path) -> str:
+class Verdict(NamedTuple):
+    word: str
+    by: str = ""
+    """The test that noticed."""
+
+
+SURVIVED = Verdict("SURVIVED")
+
+
+def verdict(mutant: Mutant | None, stages: list[list[str]], tree: Path) -> Verdict:
     only = [] if mutant is None else ["-k", "not pure and not heap" if mutant.is_compiled else "not compiled"]
     with planted(mutant, tree):
         for tests in stages:
             try:
                 ended = run(tree, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *only, *tests)
             except subprocess.TimeoutExpired:
-                return "hung"
+                return Verdict("hung")
             if ended.returncode not in (0, 1, 2):
                 print(ended.stdout[-2000:])
             if ended.returncode != 0:
-                return "killed"
+                return Verdict("killed", noticed_by(ended.stdout))
     return SURVIVED
 
 
-SURVIVED = "SURVIVED"
+def noticed_by(output: str) -> str:
+    failed = [line.split()[1] for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    return failed[0].rpartition("/")[2] if failed else "the interpreter"
 
 
 class Report:
@@ -131,12 +143,13 @@ class Report:
         self._total, self._done, self._lock = total, 0, threading.Lock()
         self.survivors: list[str] = []
 
-    def add(self, name: str, word: str, seconds: float) -> None:
+    def add(self, name: str, found: Verdict, seconds: float) -> None:
         with self._lock:
             self._done += 1
-            if word == SURVIVED:
+            if found is SURVIVED:
                 self.survivors.append(name)
-            print(f"{self._done:3}/{self._total}  {word:8} {seconds:5.0f} s  {name}", flush=True)
+            by = found.by and f"  ({found.by})"
+            print(f"{self._done:3}/{self._total}  {found.word:8} {seconds:5.0f} s  {name}{by}", flush=True)
 
 
 def main() -> int:
@@ -159,8 +172,9 @@ def main() -> int:
             trees.put(copy_tree(Path(scratch) / str(i)))
         baseline = trees.get()
         for table, stages in chosen.items():
-            if verdict(None, stages, baseline) != SURVIVED:
-                raise SystemExit(f"the tests of table {table} fail with no bug planted")
+            found = verdict(None, stages, baseline)
+            if found is not SURVIVED:
+                raise SystemExit(f"the tests of table {table} fail with no bug planted: {found}")
         trees.put(baseline)
         report = Report(len(jobs))
         with ThreadPoolExecutor(options.workers) as pool:
