@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Row
+from pyspark.sql import types as T  # noqa: N812  (as everybody does)
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from ...errors import ConfigError
@@ -16,8 +17,17 @@ from .pack import ASIDE, EVENTS, LATE, OPENED, OUTCOMES, from_bytes, in_one_piec
 from .shape import Shape
 from .shard import Cache, Head, advance
 
-HEAD = "settings string, segments array<bigint>, pending bigint, wake_at bigint"
-SEGMENT_NUMBER, SEGMENT = "number bigint", "data binary"
+HEAD = T.StructType(
+    [
+        T.StructField("settings", T.StringType()),
+        T.StructField("segments", T.ArrayType(T.LongType())),
+        T.StructField("pending", T.LongType()),
+        T.StructField("wake_at", T.LongType()),
+    ]
+)
+SEGMENT_NUMBER = T.StructType([T.StructField("number", T.LongType())])
+SEGMENT = T.StructType([T.StructField("data", T.BinaryType())])
+"""As types, not as texts: Python would have to ask the JVM what those mean."""
 
 OUT_SCHEMA = f"{OUTCOMES} binary, {LATE} binary, {ASIDE} binary, {OPENED} bigint"
 
