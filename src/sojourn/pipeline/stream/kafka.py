@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from ...errors import ConfigError, SourceError
 from .. import schema as S  # noqa: N812
@@ -99,11 +100,15 @@ class Span(InputPartition):
         self.partition, self.start, self.end = partition, start, end
 
 
-class KafkaReader(DataSourceStreamReader):
+class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """An offset of ours is that of the next message, by the number of the partition."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self._options = options
+        self._ends: dict[str, int] | None = None
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        self._ends = self._latest()
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         from_end = self._options.get("startingOffsets", "earliest") == "latest"
@@ -111,16 +116,14 @@ class KafkaReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, int], limit: Any = None) -> dict[str, int]:  # noqa: N802
         """All there is, or a fair share of `maxOffsetsPerTrigger` from each partition."""
-        ends = {place: end for place, (_, end) in self._bounds().items()}
+        ends = self._latest() if self._ends is None else self._ends
         most = getattr(limit, "max_rows", None)
         if most is None:
             return ends
         share = -(-most // max(1, len(ends)))
         return {place: min(end, start.get(place, 0) + share) for place, end in ends.items()}
 
-    def getDefaultReadLimit(self) -> Any:  # noqa: N802
-        from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows  # noqa: PLC0415  (since Spark 4.2)
-
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         most = self._options.get("maxOffsetsPerTrigger")
         return ReadAllAvailable() if most is None else ReadMaxRows(int(most))
 
@@ -143,6 +146,9 @@ class KafkaReader(DataSourceStreamReader):
                     raise SourceError(f"{self._options['servers']} gives nothing of {start} at {position}")
         finally:
             consumer.close()
+
+    def _latest(self) -> dict[str, int]:
+        return {place: end for place, (_, end) in self._bounds().items()}
 
     def _bounds(self) -> dict[str, tuple[int, int]]:
         """The first offset and the next one, of each partition."""
