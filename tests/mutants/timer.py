@@ -55,7 +55,12 @@ MUTANTS = [
     Mutant("core: occupancy bit not cleared", CORE, "    if before == after:  ", "    if False:  "),
     Mutant("core: the first word's lower bits forgotten", CORE, "for seen in range(words + 1):", "for seen in range(words):"),
     Mutant("core: size not decremented", CORE, "        self._size -= 1\n", ""),
-    Mutant("core: the wheel's reference kept on cancel", CORE, "        Py_DECREF(self)         # the wheel's reference; the caller has its own\n        return True", "        return True"),
+    Mutant("core: the wheel's reference kept on cancel", CORE, "    list_remove(entry)\n    Py_DECREF(<object>", "    list_remove(entry)\n    Py_INCREF(<object>"),
+    Mutant("core: a task cancelled by the one before runs", CORE, "        settle()\n        if entry != self.due.root.next:", "        if entry != self.due.root.next:"),
+    Mutant("core: the cancelled are handed out as pending", CORE, "        settle()\n        end = wheel_copy", "        end = wheel_copy"),
+    Mutant("core: the last ones cancelled are held", CORE, "if timer._size == 0 or type(self)", "if type(self)"),
+    Mutant("core: a cancelled subclass is held", CORE, "if timer._size == 0 or type(self) is not TimerTask:", "if timer._size == 0:"),
+    Mutant("core: a nap ends for those cancelled", CORE, "        self._is_napping = True\n        settle()\n", "        self._is_napping = True\n"),
     Mutant("core: a promoted task is not linked", CORE, "            entry.prev.next = entry.next.prev = &task.entry\n", ""),
     Mutant("core: bulk cancel counts what had run", CORE, "            if entry.state == PENDING:\n                (<Timer>self.timer)", "            if entry.state == EXPIRED:\n                prevented += 1\n            if entry.state == PENDING:\n                (<Timer>self.timer)"),
 ]  # fmt: skip

@@ -109,6 +109,7 @@ cdef class Timer:
     cdef int wake(self) except -1
     cdef bint extend(self, TimerTask task, int64_t delay, given) except -1
     cdef void leave(self, TimerTaskEntry* entry, int state) noexcept
+    cdef void count_out(self, TimerTaskEntry* entry, int state) noexcept
     cdef bint advance(self, int64_t now_ns, int64_t wall_ns) noexcept
     cdef DelayQueue* wall_at(self, int64_t wall_ns) noexcept
     cdef int fire(self, TimerTaskEntry* entry) except -1

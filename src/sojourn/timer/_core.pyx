@@ -8,6 +8,7 @@ Read those two first; this file keeps their names. What is different here:
 * A `TimerTask` is not tracked by the garbage collector, whose walks over a million pending tasks would cost more than
   the wheel does. So a finished task lets go of its callback, and a timer's reference to a task ends with its pending.
 * The tasks of one `schedule_many` are entries of 32 bytes in one array, until somebody asks for one of them.
+* A cancelled task is unlinked some cancellations later: see `leave_later`.
 """
 
 cimport cython
@@ -31,12 +32,14 @@ cdef extern from *:
     #define count_trailing_zeros(bits) __builtin_ctzll(bits)
     #define bit_count(bits) __builtin_popcountll(bits)
     #define bit_length(bits) ((bits) ? 64 - __builtin_clzll(bits) : 0)
-    #define fetch_ahead(entry) (__builtin_prefetch((entry), 1), __builtin_prefetch((char *)(entry) + 48, 1))
+    #define fetch_links(entry) __builtin_prefetch((entry), 1)
+    #define fetch_ahead(entry) (fetch_links(entry), __builtin_prefetch((char *)(entry) + 48, 1))
     """
     int count_trailing_zeros(uint64_t bits) noexcept nogil
     int bit_count(uint64_t bits) noexcept nogil
     int bit_length(uint64_t bits) noexcept nogil
-    void fetch_ahead(TimerTaskEntry* entry) noexcept nogil      # from memory, while there is something else to do
+    void fetch_links(TimerTaskEntry* entry) noexcept nogil      # from memory, while there is something else to do
+    void fetch_ahead(TimerTaskEntry* entry) noexcept nogil      # the same for all of a task
 
 cdef extern from "Python.h":
     void Py_FatalError(const char* message) noexcept
@@ -54,12 +57,14 @@ cdef enum:
 cdef enum:
     NS_PER_MS = 1_000_000
     AHEAD_BYTES = 4096  # some fifty tasks: about as many as are cancelled while one comes from memory
+    LEAVING = 16        # cancelled tasks that are still linked, at most
 
 cdef int64_t LAST_MS = MAX_MS
 cdef int64_t NEVER = 2**63 - 1
 cdef int64_t NO_LIMIT = 2**62
 cdef int64_t LATEST_MS = 10**12      # lateness beyond 30 years is not told apart
 cdef uint32_t ALONE = 0xFFFFFFFF
+cdef Py_ssize_t ENTRY_OFFSET         # of the entry in a TimerTask
 cdef int64_t WALL_ORIGIN = WALL_ORIGIN_MS
 cdef tuple STATES = tuple(TaskState)
 assert HISTOGRAM_SIZE == SLOTS
@@ -371,6 +376,42 @@ cdef TimerTaskEntry** wheel_copy(TimingWheel* wheel, int64_t size, TimerTaskEntr
     return out
 
 
+cdef TimerTaskEntry* leaving[LEAVING]         # the oldest at `leaving_first`
+cdef unsigned int leaving_count = 0
+cdef unsigned int leaving_first = 0
+
+
+cdef inline void leave_later(TimerTaskEntry* entry) noexcept:
+    """Unlink a cancelled task once its neighbours, whom that touches, have come from memory.
+
+    With a million tasks pending, waiting for two neighbours would be most of the cost of a cancellation. So each task
+    leaves when so many others have been cancelled, or when anybody is about to look at a list (`settle`). Nobody can
+    tell: it counts no more, has let go of its callback, and subclasses, whose end may be seen, are not kept waiting.
+    """
+    global leaving_count, leaving_first
+    fetch_links(entry.prev)
+    fetch_links(entry.next)
+    if leaving_count == LEAVING:
+        leave_first()
+    leaving[(leaving_first + leaving_count) % LEAVING] = entry
+    leaving_count += 1
+
+
+cdef inline void leave_first() noexcept:
+    global leaving_count, leaving_first
+    cdef TimerTaskEntry* entry = leaving[leaving_first]
+    leaving_first = (leaving_first + 1) % LEAVING
+    leaving_count -= 1
+    list_remove(entry)
+    Py_DECREF(<object><PyObject*>(<char*>entry - ENTRY_OFFSET))
+
+
+cdef inline void settle() noexcept:
+    """From here on who is linked is pending."""
+    while leaving_count:
+        leave_first()
+
+
 cdef inline int64_t floor_ms(int64_t ns) noexcept:
     return ns / NS_PER_MS - (ns % NS_PER_MS < 0)
 
@@ -406,11 +447,14 @@ cdef class TimerTask:
         """Prevent the run. True exactly for the caller that did."""
         if self.timer == NULL:
             return False
+        cdef Timer timer = <Timer>self.timer
         fetch_ahead(<TimerTaskEntry*>(<char*>&self.entry + AHEAD_BYTES))    # who cancels many goes on where it added them
-        (<Timer>self.timer).leave(&self.entry, CANCELLED)
+        timer.count_out(&self.entry, CANCELLED)
         self.timer = NULL
+        leave_later(&self.entry)
+        if timer._size == 0 or type(self) is not TimerTask:
+            settle()
         self.callback = self.args = None
-        Py_DECREF(self)         # the wheel's reference; the caller has its own
         return True
 
     def extend(self, delay_ms):
@@ -458,7 +502,6 @@ cdef class TimerTask:
 
 task_memory_serve(<PyTypeObject*>TimerTask)
 
-cdef Py_ssize_t ENTRY_OFFSET
 cdef TimerTask _sample = TimerTask.__new__(TimerTask)
 ENTRY_OFFSET = <char*>&_sample.entry - <char*><PyObject*>_sample
 _sample = None
@@ -675,6 +718,7 @@ cdef class Timer:
 
     def __dealloc__(self):
         cdef TimerTaskEntry* entry
+        settle()
         for queue in range(2):
             if (self.wall_queue if queue else self.queue) != NULL:
                 wheel_take_all((self.wall_queue if queue else self.queue).wheel, self.wheel_size, &self.due)
@@ -776,6 +820,7 @@ cdef class Timer:
     def _watches_wall(self):
         """Whether a task waits for the wall clock, which may jump while a driver sleeps."""
         cdef int64_t expires
+        settle()
         return self.wall_queue != NULL and queue_peek(self.wall_queue, &expires) != NULL
 
     def pending(self):
@@ -787,6 +832,7 @@ cdef class Timer:
         cdef int64_t ignored = 0
         cdef int64_t queued = 0
         cdef int64_t cascaded = self.queue.cascaded
+        settle()
         queue_count(self.queue, &levels, &queued)
         if self.wall_queue != NULL:
             queue_count(self.wall_queue, &ignored, &queued)
@@ -801,6 +847,7 @@ cdef class Timer:
         """How many tasks each bucket of each wheel holds, finest first, of all wheels or the finest few. O(tasks)."""
         cdef TimingWheel* wheel = self.queue.wheel
         counts = []
+        settle()
         while wheel != NULL and (levels is None or len(counts) < levels):
             counts.append(tuple([list_length(&wheel.buckets[i]) for i in range(self.wheel_size)]))
             wheel = wheel.overflow
@@ -811,6 +858,7 @@ cdef class Timer:
         cdef TimingWheel* wheel = self.queue.wheel
         cdef int64_t levels = 0
         cdef int64_t ignored = 0
+        settle()
         queue_count(self.queue, &levels, &ignored)
         if not (0 <= level < levels and 0 <= bucket < self.wheel_size):
             raise IndexError(f"level {level} has no bucket {bucket}: {levels} levels of {self.wheel_size} buckets")
@@ -825,6 +873,7 @@ cdef class Timer:
         cdef int64_t now_ns = self.now_ns()
         cdef int64_t wall_ns = self.wall_ns() if self.wall_queue != NULL else 0
         self._is_napping = True
+        settle()
         if not list_is_empty(&self.due):
             return 0
         nap = queue_nap_ns(self.queue, now_ns)
@@ -966,6 +1015,8 @@ cdef class Timer:
         if task.timer != NULL:
             (<Timer>task.timer).leave(&task.entry, CANCELLED)
         else:
+            if task.entry.state == CANCELLED:
+                settle()        # it may still be linked where it was
             Py_INCREF(task)
         task.timer = <PyObject*>self
         task.entry.state = PENDING
@@ -1012,6 +1063,9 @@ cdef class Timer:
     cdef inline void leave(self, TimerTaskEntry* entry, int state) noexcept:
         """Take a pending entry out. What it refers to stays, for the caller to drop when all is in order."""
         list_remove(entry)
+        self.count_out(entry, state)
+
+    cdef inline void count_out(self, TimerTaskEntry* entry, int state) noexcept:
         entry.state = <uint8_t>state
         self._size -= 1
         self.cancelled += state == CANCELLED
@@ -1019,7 +1073,9 @@ cdef class Timer:
         self.undone += state == IDLE
 
     cdef bint advance(self, int64_t now_ns, int64_t wall_ns) noexcept:
-        cdef bint arrived = queue_advance(self.queue, queue_tick(self.queue, now_ns), &self.due, CHUNK)
+        cdef bint arrived
+        settle()
+        arrived = queue_advance(self.queue, queue_tick(self.queue, now_ns), &self.due, CHUNK)
         cdef DelayQueue* queue
         if self.wall_queue != NULL:
             queue = self.wall_at(wall_ns)
@@ -1030,6 +1086,7 @@ cdef class Timer:
         """The wall clock's queue, put right if that clock was set back."""
         cdef int64_t tick = max(0, queue_tick(self.wall_queue, wall_ns))
         if tick < self.wall_queue.now:
+            settle()
             queue_rewind(self.wall_queue, tick)
         return self.wall_queue
 
@@ -1037,8 +1094,9 @@ cdef class Timer:
         """Take the first due entry and run it; 1 if that happened."""
         cdef int64_t now_ns = self.wall_ns() if entry.on_wall else self.now_ns()
         cdef TimerTask task
+        settle()
         if entry != self.due.root.next:
-            return 0            # the clock was Python code, and took it away
+            return 0            # cancelled by the task before, or by the clock, which may be Python code
         self.leave(entry, EXPIRED)
         fetch_ahead(self.due.root.next.next)
         self.note_lateness(now_ns, entry.deadline_ms)
@@ -1102,6 +1160,7 @@ cdef class Timer:
         cdef TimerTaskEntry** end = entries + length
         if entries == NULL:
             raise MemoryError
+        settle()
         end = wheel_copy(self.queue.wheel, self.wheel_size, list_copy(&self.due, entries, end), entries + length)
         if self.wall_queue != NULL:
             end = wheel_copy(self.wall_queue.wheel, self.wheel_size, end, entries + length)
@@ -1120,6 +1179,7 @@ cdef class Timer:
         """Prove the invariants that the docstrings promise."""
         assert self.scheduled == self._size + self.cancelled + self.expired + self.undone, "none lost, none twice"
         assert self.expired >= sum([self.lateness[i] for i in range(SLOTS)]), "none ran twice"
+        settle()                # not before: a comprehension may set off a collection, and that cancel something
         count = list_check(self, &self.due) + queue_check(self, self.queue)
         if self.wall_queue != NULL:
             count += queue_check(self, self.wall_queue)
