@@ -80,6 +80,7 @@ def test_without_a_handler_the_failure_goes_to_the_log(build: Build, caplog: pyt
     clock.advance(5)
     [record] = caplog.records
     assert (record.name, record.levelno) == ("sojourn.timer", logging.ERROR)
+    assert record.__dict__["task"].deadline_ms == 5
     assert "<TimerTask fail expired delay_ms=5 deadline_ms=5> failed" in caplog.text
     assert record.exc_info is not None
     assert isinstance(record.exc_info[1], PlannedError)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,18 +63,6 @@ def test_an_idle_stream_expires_by_its_heartbeat(spark: SparkSession, tmp_path: 
     finally:
         query.stop()
     assert [outcome.outcome for outcome in scene.outcomes()] == ["expired"]
-
-
-def test_the_example_of_the_documentation_runs(spark: SparkSession, tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "run-on-a-stream.md").read_text()
-    (example,) = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
-    folder = tmp_path / "events"
-    kinds, days = ["Insert Fine Notification", "Payment", "Other"], ["2007-01-20", "2007-03-21", "2008-01-01"]
-    rows = [("A2", kind, datetime.fromisoformat(day)) for kind, day in zip(kinds, days, strict=True)]
-    spark.createDataFrame(rows, "case_id string, activity string, timestamp timestamp").write.parquet(str(folder))
-    exec(example, {"spark": spark, "folder": str(folder)})
-    told = spark.read.parquet(f"{folder}-out/outcomes").collect()
-    assert [(row.key, row.outcome) for row in told] == [("A2", "completed")]  # on the sixtieth day
 
 
 def test_what_is_not_a_stream_is_refused(spark: SparkSession) -> None:

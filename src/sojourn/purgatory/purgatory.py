@@ -35,7 +35,8 @@ def log_error(operation: DelayedOperation, exception: BaseException) -> None:
     """The default `on_error`: the `sojourn.purgatory` logger."""
     import logging  # noqa: PLC0415  (only a program that fails pays for it)
 
-    logging.getLogger("sojourn.purgatory").error("%r failed", operation, exc_info=exception)
+    logger = logging.getLogger("sojourn.purgatory")
+    logger.error("%r failed", operation, exc_info=exception, extra={"operation": operation})
 
 
 class PurgatoryFace(Lists):

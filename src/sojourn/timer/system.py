@@ -39,7 +39,7 @@ def log_error(task: TimerTask, exception: BaseException) -> None:
     """The default `on_error`: the `sojourn.timer` logger."""
     import logging  # noqa: PLC0415  (only a program that fails pays for it)
 
-    logging.getLogger("sojourn.timer").error("%r failed", task, exc_info=exception)
+    logging.getLogger("sojourn.timer").error("%r failed", task, exc_info=exception, extra={"task": task})
 
 
 class Driven(Wheels):
@@ -145,7 +145,8 @@ class Driven(Wheels):
 
         self._death = cause
         self._is_open = False
-        logging.getLogger("sojourn.timer").critical("the driver of %r died", self, exc_info=cause)
+        logger = logging.getLogger("sojourn.timer")
+        logger.critical("the driver of %r died", self, exc_info=cause, extra={"timer": self})
 
     def _submit(self, task: TimerTask) -> None:
         assert self.executor is not None

@@ -44,9 +44,9 @@ def write(
 ) -> StreamingQuery:
     """Start a query that writes what `outcomes` gives as Parquet: `path/outcomes` and, set aside, `path/quarantine`.
 
-    A micro-batch becomes one directory, `batch=17`, that appears all at once, if it has any rows. A batch that is
-    repeated after a failure gives the same rows, and leaves the directory as it is. So no reader sees an outcome twice,
-    or half a batch.
+    A micro-batch becomes one directory, `batch=17`, that appears all at once, if it has any rows; the first one does
+    anyhow, so that both tables can be read from then on. A batch that is repeated after a failure gives the same rows,
+    and leaves the directory as it is. So no reader sees an outcome twice, or half a batch.
     """
     folder = Folder(Files(outcomes.sparkSession), path)
     sink = Sink(folder.publish, folder)
@@ -108,9 +108,9 @@ class Sink:
         rows = rows.observe(seen, *(count.alias(name) for name, count in counts.items())).persist()
         try:
             rows.write.format("noop").mode("overwrite").save()
-            if seen.get[OUTCOMES]:
+            if seen.get[OUTCOMES] or batch == 0:
                 self._deliver(decided(rows), OUTCOMES, batch)
-            if seen.get[QUARANTINE]:
+            if seen.get[QUARANTINE] or batch == 0:
                 self._aside.publish(set_aside(rows), QUARANTINE, batch)
         finally:
             rows.unpersist()
