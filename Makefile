@@ -37,13 +37,13 @@ check: $(READY) ## Style, types and who may import whom
 	$(BIN)/lint-imports
 
 simulate: $(READY) ## Random programs against a model, N of them (100,000); a failure says its seed
-	$(BIN)/python -m tests.purgatory.simulate $(or $(N),100000) $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m tests.simulate programs $(or $(N),100000) $(if $(SEED),--seed $(SEED))
 
 stress: $(READY) ## Threads at full speed, a million tasks at once
 	$(BIN)/python -m pytest -m stress
 
 brokers: $(READY) ## Simulated clusters of brokers with faults, N of them (10,000), held to their promises
-	$(BIN)/python -m tests.kafka.simulate $(or $(N),10000)
+	$(BIN)/python -m tests.simulate clusters $(or $(N),10000) $(if $(SEED),--seed $(SEED))
 
 cluster: $(READY) ## The pipeline on a Spark master and two workers, on loopback
 	$(BIN)/python -m pytest -m cluster
