@@ -173,8 +173,8 @@ MUTANTS = [
         "            if self._callbacks is DONE:\n                self._callbacks = None\n",
     ),
     Mutant("who asks in vain stays", ENDING, "        wait._unhang(wake)\n", ""),
-    Mutant("who awaits in vain stays", ENDING, "        wait._unhang(resolve)\n", ""),
-    Mutant("a future is resolved in the wrong thread", ENDING, "if threading.get_ident() == thread_id:", "if True:"),
+    Mutant("who awaits in vain stays", ENDING, "        wait._unhang(future)\n", ""),
+    Mutant("a future is resolved in the wrong thread", ENDING, "if asyncio._get_running_loop() is loop:", "if True:"),
     Mutant("a future that was cancelled is resolved all the same", ENDING, "    if not future.done():", "    if True:"),
     Mutant("a result comes too early", ENDING, "and not ended.wait(timeout):", "and timeout is not None:"),
     # The face

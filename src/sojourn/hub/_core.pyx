@@ -8,6 +8,8 @@
 """
 
 cimport cython
+from cpython.pythread cimport PyThread_get_thread_ident
+from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
 from sojourn.purgatory._core cimport CANCELLED, COMPLETED, EXPIRED, DelayedOperation, Watchers
@@ -16,10 +18,10 @@ from threading import RLock
 
 from ..errors import ConfigError, HubFullError
 from ..purgatory._keys import distinct
-from ..rules import Event
+from ..rules import Event, Outcome
 from ..timer._state import MAX_MS, whole_ms
 from ._ending import (
-    add_callback, await_outcome, call_all, check_callback, decided_by, explanation, future_of, not_by_hand, outcome_of, tell_all,
+    add_callback, await_outcome, call_all, check_callback, decided_by, explanation, not_by_hand, outcome_of, settle, tell_all,
     wait_for,
 )
 
@@ -35,6 +37,12 @@ cdef enum:              # what can be done to a wait
 cdef int64_t NOT_YET = -(2**62)     # no time of a wait
 cdef int64_t NO_LIMIT = 2**62
 cdef int64_t TOO_LONG = MAX_MS      # and whatever is longer
+cdef object new_tuple = tuple.__new__
+cdef tuple ENDINGS = (None, "completed", "expired", "cancelled")
+
+cdef object running_loop = None     # asyncio's, once somebody asks for a future: `import sojourn` stays quick without it
+cdef PyObject* last_loop = NULL     # of the latest future: to be compared, no more
+cdef unsigned long last_thread      # where that loop runs; to ask asyncio takes a system call
 
 
 @cython.no_gc
@@ -62,7 +70,7 @@ cdef class Wait(DelayedOperation):
     def result(self, timeout=None):
         """The outcome, once there is one; waits for it at most `timeout` seconds, then raises `TimeoutError`."""
         wait_for(self, timeout)
-        return outcome_of(self)
+        return self.conclude()
 
     def done(self):
         return self.ended != 0
@@ -99,7 +107,10 @@ cdef class Wait(DelayedOperation):
 
     def future(self):
         """The outcome as a future of the running asyncio loop."""
-        return future_of(self)
+        future = current_loop().create_future()
+        if not self.hang(future):
+            resolve(future, self)
+        return future
 
     def __await__(self):
         return await_outcome(self)
@@ -238,14 +249,45 @@ cdef class Wait(DelayedOperation):
             call_all(self, iter(held))
             return 0
         try:
-            held(self)
+            if callable(held):
+                held(self)
+            else:
+                resolve(held, self)
         except Exception as exception:
             self._hub._failed(self, exception)
         return 0
 
+    def _conclude(self):
+        return self.conclude()
+
+    cdef object conclude(self):
+        """What `outcome_of` says, and quickly where one signal decides alone."""
+        cdef tuple said
+        if self.single is None or not self.ended:
+            return outcome_of(self)
+        ending = ENDINGS[self.ended]
+        said = self._plan.words[ending, self._by]
+        return new_tuple(Outcome, (
+            str(self.number if self._id is None else self._id),
+            self._plan.rule.name,
+            self.keys if self.has_one_key else self.keys[0],
+            self.opened_at,
+            self.deadline,
+            ending,
+            self.ended_at,
+            self.ended_at - self.opened_at,
+            self.ended_at if self.ended == COMPLETED else None,
+            self._by,
+            said[0],
+            said[1],
+        ))
+
     def _hang(self, callback):
-        """Add a callback; False if it is too late for that."""
-        cdef list several = [None, callback]    # made beforehand: this may run a garbage collection
+        return self.hang(callback)
+
+    cdef bint hang(self, callback) except -1:
+        """Add a callback, or a future; False if it is too late for that."""
+        cdef list several = None if self.callbacks is None else [None, callback]    # beforehand: garbage may be collected
         if self.has_told:
             return False
         if self.callbacks is None:
@@ -328,6 +370,7 @@ cdef class Signals(Watchers):
                 return 0
             if type(watching) is Wait and (<Wait>watching).single is not None:
                 wait = <Wait>watching
+                self.fetch_next(wait)
                 if kind != wait.single or not wait.complete(at, wait.single):
                     return 0
                 wait.tell()
@@ -426,6 +469,34 @@ cdef class Signals(Watchers):
 
     def _refuse_more(self):
         raise HubFullError("this hub is full")
+
+
+cdef object current_loop():
+    """asyncio's loop in this thread; an error if none is running."""
+    global running_loop, last_loop, last_thread
+    if running_loop is None:
+        from asyncio import _get_running_loop
+        running_loop = _get_running_loop
+    loop = running_loop()
+    if loop is None:
+        raise RuntimeError("no running event loop")
+    last_loop, last_thread = <PyObject*>loop, PyThread_get_thread_ident()
+    return loop
+
+
+cdef inline bint is_here(loop) except -1:
+    """Whether the loop of a future runs in this thread."""
+    return <PyObject*>loop == last_loop and PyThread_get_thread_ident() == last_thread or running_loop() is loop
+
+
+cdef int resolve(future, Wait wait) except -1:
+    """Give a future its outcome; where its loop is not the one running here, let that do so when it comes to it."""
+    loop = future.get_loop()
+    if not is_here(loop):
+        loop.call_soon_threadsafe(settle, future, wait)
+    elif not future.done():         # its own awaiter may have been cancelled
+        future.set_result(wait.conclude())
+    return 0
 
 
 cdef inline Signals hub_of(Wait wait):

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..rules import Leaf, Outcome
-from ..rules.account import Progress, conclude, missing_text
+from ..rules.account import Progress, missing_text, words
 from ..rules.duration import duration_text
-from ..rules.operation import Operation
 
 if TYPE_CHECKING:
     import asyncio
@@ -48,11 +46,17 @@ def tell_all(waits: Iterator[Wait]) -> None:
             raise
 
 
-def call_all(wait: Wait, callbacks: Iterator[Callable[[Wait], object]]) -> None:
-    """Call each once. What one raises goes to the hub's `on_error`; an exit goes on when all have been called."""
+def call_all(wait: Wait, callbacks: Iterator[Any]) -> None:
+    """Call each once, or resolve it: what cannot be called is a future.
+
+    What one raises goes to the hub's `on_error`; an exit goes on when all have been called.
+    """
     for callback in callbacks:
         try:
-            callback(wait)
+            if callable(callback):
+                callback(wait)
+            else:
+                resolve(callback, wait)
         except Exception as exception:
             wait._hub._failed(wait, exception)
         except BaseException:
@@ -74,56 +78,52 @@ def wait_for(wait: Wait, timeout: float | None) -> None:
 
 def future_of(wait: Wait) -> asyncio.Future[Outcome]:
     """An asyncio future of the outcome, on the running loop, whichever thread ends the wait."""
-    future, resolve = _new_future()
-    add_callback(wait, resolve)
+    import asyncio  # noqa: PLC0415  (`import sojourn` stays quick without it)
+
+    future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+    if not wait._hang(future):
+        resolve(future, wait)
     return future
 
 
 def await_outcome(wait: Wait) -> Generator[Any, None, Outcome]:
-    future, resolve = _new_future()
-    add_callback(wait, resolve)
+    future = wait.future()
     try:
         return (yield from future)
     except BaseException:  # it does not wait any more; the wait goes on
-        wait._unhang(resolve)
+        wait._unhang(future)
         raise
 
 
-def _new_future() -> tuple[asyncio.Future[Outcome], Callable[[Wait], object]]:
-    import asyncio  # noqa: PLC0415  (`import sojourn` stays quick without it)
+def resolve(future: asyncio.Future[Outcome], wait: Wait) -> None:
+    """Give a future its outcome; where its loop is not the one running here, let that do so when it comes to it."""
+    import asyncio  # noqa: PLC0415
 
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Outcome] = loop.create_future()
-    return future, partial(_resolve, future, loop, threading.get_ident())
-
-
-def _resolve(future: asyncio.Future[Outcome], loop: asyncio.AbstractEventLoop, thread_id: int, wait: Wait) -> None:
-    if threading.get_ident() == thread_id:
-        _set(future, wait)
+    loop = future.get_loop()
+    if asyncio._get_running_loop() is loop:
+        settle(future, wait)
     else:
-        loop.call_soon_threadsafe(_set, future, wait)
+        loop.call_soon_threadsafe(settle, future, wait)
 
 
-def _set(future: asyncio.Future[Outcome], wait: Wait) -> None:
+def settle(future: asyncio.Future[Outcome], wait: Wait) -> None:
     if not future.done():  # its own awaiter may have been cancelled
-        future.set_result(outcome_of(wait))
+        future.set_result(wait._conclude())
 
 
 def outcome_of(wait: Wait) -> Outcome:
     """The outcome of a wait that has ended, as the law puts it. Nothing is read after the end: it stays the same."""
-    ending, at, by = wait.outcome, wait.at, wait.decided_by
+    ending, at, by, plan = wait.outcome, wait.at, wait.decided_by, wait._plan
     assert ending is not None
     assert at is not None
     assert by is not None
-    return conclude(
-        _operation(wait),
-        ending,
-        at,
-        deadline=wait.deadline,
-        met_at=at if ending == "completed" else None,
-        decided_by=by,
-        progress_of=progress_of(wait),
-    )
+    met_at = at if ending == "completed" else None
+    times = (wait.opened_at, wait.deadline, ending, at, at - wait.opened_at, met_at)
+    if plan.single is None:
+        said = words(plan.rule, ending, plan.within_ms, progress_of(wait))
+    else:
+        said = plan.words[ending, by]
+    return Outcome(str(wait.id), plan.rule.name, wait.key, *times, by, *said)  # type: ignore[arg-type]
 
 
 def decided_by(wait: Wait) -> str | None:
@@ -142,16 +142,10 @@ def explanation(wait: Wait) -> str:
     return outcome_of(wait).explain()
 
 
-def _operation(wait: Wait) -> Operation:
-    rule = wait._plan.rule
-    return Operation(rule, wait.key, wait.opened_at, wait.opened_at + wait._plan.within_ms, str(wait.id))  # type: ignore[arg-type]
-
-
 def progress_of(wait: Wait) -> Callable[[Leaf], Progress]:
     """How far each leaf of the condition has come."""
     at = wait.deadline if wait.at is None else wait.at
     waiting = wait._progress
-    if waiting is None:  # nothing counted, or the one signal that decided
-        have = int(wait._by is not None and wait._by == wait._plan.single)
-        return lambda leaf: Progress(have)
+    if waiting is None:
+        return lambda leaf: Progress(0)
     return lambda leaf: waiting.progress(leaf, at)

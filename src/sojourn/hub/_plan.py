@@ -6,15 +6,30 @@ from typing import TYPE_CHECKING
 
 from ..errors import RuleError
 from ..rules import Event, Leaf, Reached, Rule, Seen, Waiting, source_error, value_error
+from ..rules.account import Progress, words
 
 if TYPE_CHECKING:
+    from ..rules.outcome import Ending
     from ._wait import Wait
+
+
+class Words(dict[tuple["Ending", str], tuple[str | None, str]]):
+    """What was missing and seen where one signal decides alone: the same for all that ended alike, by the same."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+
+    def __missing__(self, ended: tuple[Ending, str]) -> tuple[str | None, str]:
+        ending, decided_by = ended
+        seen = Progress(int(decided_by in self._rule.places_by_kind))
+        self[ended] = found = words(self._rule, ending, 0, lambda leaf: seen)
+        return found
 
 
 class Plan:
     """What every wait under one rule shares. `single` is the kind that decides alone, in the commonest case."""
 
-    __slots__ = ("_counts_only", "_kinds_by_source", "kinds", "rule", "single", "within_ms")
+    __slots__ = ("_counts_only", "_kinds_by_source", "kinds", "rule", "single", "within_ms", "words")
 
     def __init__(self, rule: Rule) -> None:
         if not isinstance(rule.within, int):
@@ -29,6 +44,7 @@ class Plan:
         self.single = rule.until.kind if is_single and isinstance(rule.until, Seen) else None
         self._kinds_by_source = frozenset(leaf.kind for leaf in rule.leaves if _is_by_source(leaf))
         self._counts_only = all(isinstance(leaf, Seen) for leaf in rule.leaves) and not self._kinds_by_source
+        self.words = Words(rule)
 
     def takes(self, event: Event) -> bool:
         """Whether its waits read events of this kind; `RuleError` if they would, but cannot make sense of this one."""

@@ -87,7 +87,7 @@ class Wait(DelayedOperation):
     def result(self, timeout: float | None = None) -> Outcome:
         """The outcome, once there is one; waits for it at most `timeout` seconds, then raises `TimeoutError`."""
         wait_for(self, timeout)
-        return outcome_of(self)
+        return self._conclude()
 
     def done(self) -> bool:
         return self._outcome is not None
@@ -233,8 +233,11 @@ class Wait(DelayedOperation):
         if held is not None:
             call_all(self, iter(held if type(held) is list else (held,)))
 
+    def _conclude(self) -> Outcome:
+        return outcome_of(self)
+
     def _hang(self, callback: Any) -> bool:
-        """Add a callback; False if it is too late for that."""
+        """Add a callback, or a future; False if it is too late for that."""
         with lock:
             if self._callbacks is DONE:
                 return False

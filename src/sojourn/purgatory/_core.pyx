@@ -15,7 +15,7 @@ from cpython.object cimport Py_EQ, PyObject_Hash, PyObject_RichCompareBool
 from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 
-from sojourn.timer._core cimport CANCELLED as TASK_CANCELLED, as_delay
+from sojourn.timer._core cimport CANCELLED as TASK_CANCELLED, TimerTaskEntry, as_delay
 
 from functools import partial
 
@@ -24,7 +24,14 @@ from ._failures import one_of
 from ._keys import MIX as _MIX
 from ._keys import distinct
 
+cdef extern from *:
+    """
+    #define fetch(address) __builtin_prefetch((address), 1)
+    """
+    void fetch(void* address) noexcept      # from memory, while there is something else to do
+
 cdef extern from "Python.h":
+    PyTypeObject* Py_TYPE(void* thing) noexcept
     ctypedef int (*visitproc)(PyObject*, void*) noexcept
     ctypedef struct PyTypeObject:
         int (*tp_traverse)(PyObject*, visitproc, void*) noexcept
@@ -582,6 +589,17 @@ cdef class Watchers:
                 entry = entry.below
         return NULL
 
+    cdef void fetch_next(self, DelayedOperation operation) noexcept:
+        """Fetch the bucket of the one behind it in the timer: who ends many mostly goes on in the order they came."""
+        cdef TimerTaskEntry* behind = operation.entry.next
+        cdef PyObject* other = <PyObject*>(<char*>behind - (<char*>&operation.entry - <char*><PyObject*>operation))
+        cdef Py_hash_t hash
+        if operation.timer == NULL or behind.index != operation.entry.index or Py_TYPE(other) != Py_TYPE(<PyObject*>operation):
+            return              # a bucket of the timer, an entry of a batch, or something else
+        if (<DelayedOperation>other).has_one_key:
+            hash = (<DelayedOperation>other).own.hash
+            fetch(bucket_of(shard_of(self, hash), hash))
+
     cdef void link(self, WatchEntry* entry, WatchEntry* first) noexcept:
         """Put it last in the ring of the first, if there is one."""
         cdef Shard* shard
@@ -595,7 +613,7 @@ cdef class Watchers:
             return
         shard = shard_of(self, entry.hash)
         shard.keys += 1
-        if shard.keys > shard.mask + 1:
+        if 2 * (shard.keys - 1) > shard.mask:   # half of them empty: another key is a way to memory, and a bucket 8 bytes
             grow(shard)
         entry.prev = entry.next = entry
         put_below(bucket_of(shard, entry.hash), entry)

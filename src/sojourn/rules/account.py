@@ -11,6 +11,7 @@ from .event import Source
 from .exact import amount_text, exact, number_text, reaches
 from .operation import Operation
 from .outcome import Ending, Outcome
+from .rule import Rule
 
 SOURCES_NAMED = 5
 """How many sources a text names; of the others it gives the number."""
@@ -46,19 +47,21 @@ def conclude(
     decided_by: str,
     progress_of: ProgressOf,
 ) -> Outcome:
-    """The outcome, in words too, of an operation that has been judged; `progress_of` tells the progress by `at`.
-
-    Nothing is missing from an operation that completed, nor where nothing was awaited (`never()`).
-    """
+    """The outcome, in words too, of an operation that has been judged; `progress_of` tells the progress by `at`."""
     rule, key, opened_at, _, operation_id = operation
-    missing, seen = None, ""
-    if rule.keeps_alive and ending == "expired":
-        missing, seen = rule.keeps_alive, f"no {rule.keeps_alive} for {duration_text(operation.within_ms)}"
-    elif not isinstance(rule.until, Never):
-        missing = None if ending == "completed" else missing_text(rule.until, progress_of)
-        seen = seen_text(rule.until, progress_of)
+    missing, seen = words(rule, ending, operation.within_ms, progress_of)
     times = (opened_at, deadline, ending, at, at - opened_at, met_at)
     return Outcome(operation_id, rule.name, key, *times, decided_by, missing, seen)
+
+
+def words(rule: Rule, ending: Ending, within_ms: int, progress_of: ProgressOf) -> tuple[str | None, str]:
+    """`missing` and `seen` of an outcome. Nothing is missing if it completed, nor where nothing was awaited."""
+    if rule.keeps_alive and ending == "expired":
+        return rule.keeps_alive, f"no {rule.keeps_alive} for {duration_text(within_ms)}"
+    if isinstance(rule.until, Never):
+        return None, ""
+    missing = None if ending == "completed" else missing_text(rule.until, progress_of)
+    return missing, seen_text(rule.until, progress_of)
 
 
 def _holds(condition: Condition, progress_of: ProgressOf) -> bool:
