@@ -158,6 +158,25 @@ def test_signals_from_another_thread_reach_the_loop(on_loop: Any) -> None:
     on_loop(main)
 
 
+def test_loops_in_two_threads_wait_for_each_other(on_loop: Any) -> None:
+    async def other(hub: Any) -> None:
+        future = hub.wait("theirs", "paid", 10).future()
+        assert (hub.signal("ours", "paid"), hub.signal("theirs", "paid")) == (1, 1)
+        assert (await future).outcome == "completed"
+
+    async def main(virtual: Virtual) -> None:
+        told: list[int] = []
+        future = virtual.hub.wait("ours", "paid", 10).future()
+        future.add_done_callback(lambda future: told.append(threading.get_ident()))
+        thread = threading.Thread(target=asyncio.run, args=(other(virtual.hub),))
+        thread.start()
+        thread.join()
+        assert not future.done(), "the loop has yet to hear of it"
+        assert ((await future).outcome, told) == ("completed", [threading.get_ident()])
+
+    on_loop(main)
+
+
 def test_closing_ends_whatever_is_awaited(build: Build) -> None:
     async def main() -> None:
         async with Virtual(build).hub as hub:

@@ -276,6 +276,22 @@ MUTANTS = [
         "if self._delayed >= self._limit:",
         "if self._delayed > self._limit:",
     ),
+    Mutant(
+        "compiled: a future is resolved in the wrong thread", CORE, "    if not is_here(loop):\n", "    if False:\n"
+    ),
+    Mutant(
+        "compiled: the loop of the latest future runs everywhere",
+        CORE,
+        "last_loop and PyThread_get_thread_ident() == last_thread or",
+        "last_loop or",
+    ),
+    Mutant(
+        "compiled: a future that was cancelled is resolved all the same",
+        CORE,
+        "    elif not future.done(): ",
+        "    else: ",
+    ),
+    Mutant("compiled: an outcome that expired was met", CORE, "at if self.ended == COMPLETED else None", "at"),
     Mutant("compiled: the plan of the wait before", CORE, "and within is last[1]", ""),
     Mutant(
         "compiled: several parts are read without a lock",

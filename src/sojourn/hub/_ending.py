@@ -120,10 +120,10 @@ def outcome_of(wait: Wait) -> Outcome:
     met_at = at if ending == "completed" else None
     times = (wait.opened_at, wait.deadline, ending, at, at - wait.opened_at, met_at)
     if plan.single is None:
-        said = words(plan.rule, ending, plan.within_ms, progress_of(wait))
+        missing, seen = words(plan.rule, ending, plan.within_ms, progress_of(wait))
     else:
-        said = plan.words[ending, by]
-    return Outcome(str(wait.id), plan.rule.name, wait.key, *times, by, *said)  # type: ignore[arg-type]
+        _, missing, seen = plan.words[ending, by]
+    return Outcome(str(wait.id), plan.rule.name, wait.key, *times, by, missing, seen)  # type: ignore[arg-type]
 
 
 def decided_by(wait: Wait) -> str | None:

@@ -13,16 +13,19 @@ if TYPE_CHECKING:
     from ._wait import Wait
 
 
-class Words(dict[tuple["Ending", str], tuple[str | None, str]]):
-    """What was missing and seen where one signal decides alone: the same for all that ended alike, by the same."""
+class Words(dict[tuple["Ending", str], tuple[str, str | None, str]]):
+    """The rule's name, what was missing and what was seen, where one signal decides alone.
+
+    It is the same for all that ended alike, by the same.
+    """
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
 
-    def __missing__(self, ended: tuple[Ending, str]) -> tuple[str | None, str]:
+    def __missing__(self, ended: tuple[Ending, str]) -> tuple[str, str | None, str]:
         ending, decided_by = ended
         seen = Progress(int(decided_by in self._rule.places_by_kind))
-        self[ended] = found = words(self._rule, ending, 0, lambda leaf: seen)
+        self[ended] = found = (self._rule.name, *words(self._rule, ending, 0, lambda leaf: seen))
         return found
 
 

@@ -71,6 +71,7 @@ cdef class Watchers:
     cdef void unwatch(self, DelayedOperation operation) noexcept
     cdef WatchEntry* find(self, Py_hash_t hash, key) except? NULL
     cdef void fetch_next(self, DelayedOperation operation) noexcept
+    cdef void fetch_bucket(self, Py_hash_t hash) noexcept
     cdef void link(self, WatchEntry* entry, WatchEntry* first) noexcept
     cdef void unlink(self, WatchEntry* entry) noexcept
     cdef list entries(self)

@@ -593,12 +593,13 @@ cdef class Watchers:
         """Fetch the bucket of the one behind it in the timer: who ends many mostly goes on in the order they came."""
         cdef TimerTaskEntry* behind = operation.entry.next
         cdef PyObject* other = <PyObject*>(<char*>behind - (<char*>&operation.entry - <char*><PyObject*>operation))
-        cdef Py_hash_t hash
         if operation.timer == NULL or behind.index != operation.entry.index or Py_TYPE(other) != Py_TYPE(<PyObject*>operation):
             return              # a bucket of the timer, an entry of a batch, or something else
         if (<DelayedOperation>other).has_one_key:
-            hash = (<DelayedOperation>other).own.hash
-            fetch(bucket_of(shard_of(self, hash), hash))
+            self.fetch_bucket((<DelayedOperation>other).own.hash)
+
+    cdef void fetch_bucket(self, Py_hash_t hash) noexcept:
+        fetch(bucket_of(shard_of(self, hash), hash))
 
     cdef void link(self, WatchEntry* entry, WatchEntry* first) noexcept:
         """Put it last in the ring of the first, if there is one."""
