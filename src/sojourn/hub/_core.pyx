@@ -64,7 +64,7 @@ cdef class Wait(DelayedOperation):
     cdef object _id                 # None where the hub made one up: then it is the number
     cdef int64_t number
     cdef public object _progress
-    cdef object callbacks           # None, one or a list of them; TimerTask's own would be dropped after a run
+    cdef object callbacks           # None, one or a list of callbacks and futures; TimerTask's own would go after a run
     cdef readonly int64_t opened_at
     cdef readonly int64_t deadline
     cdef int64_t ended_at

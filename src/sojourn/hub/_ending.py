@@ -1,4 +1,4 @@
-"""How a wait ends, for those who wait: callbacks, results, awaiting. One source for both builds.
+"""How a wait ends, for those who wait: callbacks, results, awaiting. What is quick in `_core.pyx` is plain here.
 
 Hanging a callback on a wait and taking all of them to be called is atomic in either build; what comes later is called
 at once.

@@ -71,6 +71,7 @@ class Wait(DelayedOperation):
     _number: int
     _progress: Waiting | None
     _callbacks: Any
+    """None, one or a list of callbacks and futures, or DONE."""
     _cancellation: tuple[int, str] | None
     """When and by what kind it was cancelled; it ends when that instant is over, unless it completes within."""
     opened_at: int
