@@ -351,6 +351,7 @@ cdef class Watchers:
         if watching is None:
             return 0
         if type(watching) is not list:
+            self.fetch_next(<DelayedOperation>watching)
             return int(self.check(<DelayedOperation>watching))
         for operation in <list>watching:
             count += self.check(<DelayedOperation>operation)
@@ -493,6 +494,7 @@ cdef class Watchers:
         cdef Py_ssize_t i
         if is_one:
             hash = PyObject_Hash(keys)
+            self.fetch_bucket(hash)         # while it is tried
             operation.own.hash = hash
             operation.own.operation = <PyObject*>operation
         else:
@@ -502,6 +504,7 @@ cdef class Watchers:
             try:
                 for i in range(len(<tuple>keys)):
                     several[i].hash = PyObject_Hash((<tuple>keys)[i])
+                    self.fetch_bucket(several[i].hash)
                     several[i].operation = <PyObject*>operation
             except BaseException:
                 PyMem_Free(several)
