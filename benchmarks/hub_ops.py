@@ -74,25 +74,29 @@ def warm_up(new: NewWaits, n: int = 3_500) -> None:
 
 
 def speed(new: NewWaits, n: int) -> list[Row]:
-    """ns of wait, signal, the two together, and these two with mixed deadlines."""
+    """ns of wait, signal, the two together, these with mixed deadlines, and a signal in random order."""
     figures = Figures()
     keys = make_keys(n)
+    shuffled = random.Random(SEED).sample(keys, n)
     for _ in enough(most=20, seconds=4):
-        _signal(new, keys, [LONG_MS] * n, figures, "")
-        _signal(new, keys, mixed_ms(n, LONG_MS, 100 * SPREAD_MS), figures, "_mixed")
+        for suffix, withins_ms in (("", [LONG_MS] * n), ("_mixed", mixed_ms(n, LONG_MS, 100 * SPREAD_MS))):
+            waited, signalled = _signal(new, keys, withins_ms, keys)
+            figures.see(f"wait{suffix}", n, waited)
+            figures.see(f"signal{suffix}", n, signalled)
+            figures.see(f"wait_signal{suffix}", n, waited, signalled)
+        figures.see("signal_random", n, _signal(new, keys, [LONG_MS] * n, shuffled)[1])
     return figures.rows()
 
 
-def _signal(new: NewWaits, keys: Sequence[str], withins_ms: Sequence[int], figures: Figures, suffix: str) -> None:
-    n = len(keys)
+def _signal(
+    new: NewWaits, keys: Sequence[str], withins_ms: Sequence[int], order: Sequence[str]
+) -> tuple[Elapsed, Elapsed]:
     with fresh(new) as waits:
         waited = timed(partial(waits.start, keys, waits.withins(withins_ms)))
-        _expect(waits, n)
-        signalled = timed(partial(waits.signal, keys))
+        _expect(waits, len(keys))
+        signalled = timed(partial(waits.signal, order))
         _expect(waits, 0)
-    figures.see(f"wait{suffix}", n, waited)
-    figures.see(f"signal{suffix}", n, signalled)
-    figures.see(f"wait_signal{suffix}", n, waited, signalled)
+    return waited, signalled
 
 
 def expire(new: NewWaits, n: int) -> list[Row]:

@@ -9,7 +9,7 @@ from .report import Column, Report, join
 from .results import Results
 
 OPERATIONS = ("watch", "complete", "watch_complete", "one_at_a_time", "already", "expire", "watch_expire")
-WAIT_OPS = ("wait", "signal", "wait_signal", "wait_signal_mixed", "expire", "wait_expire")
+WAIT_OPS = ("wait", "signal", "signal_random", "wait_signal", "wait_signal_mixed", "expire", "wait_expire")
 LOAD_FIELDS = ("cpu_ns", *(f"{what}_{q}_ms" for what in ("complete", "expire") for q in ("p50", "p99", "p999", "min")))
 
 
