@@ -53,6 +53,7 @@ cdef class Watchers:
     cdef Shard* shards
     cdef uint64_t shard_count
     cdef uint64_t changes           # how often an entry came or went
+    cdef uint64_t last              # where the operation lies that was signalled last
     cdef public bint _is_open
     cdef int64_t _watched
     cdef int64_t _delayed

@@ -39,6 +39,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     FEW = 8             # buckets that a shard keeps when it is empty
+    NEAR = 1 << 16      # bytes: so close together lie operations that came one after the other
 
 cdef tuple NAMES = (None, "completed", "expired", "cancelled")
 cdef uint64_t MIX = _MIX
@@ -593,10 +594,15 @@ cdef class Watchers:
         return NULL
 
     cdef void fetch_next(self, DelayedOperation operation) noexcept:
-        """Fetch the bucket of the one behind it in the timer: who ends many mostly goes on in the order they came."""
+        """Fetch the bucket of the one behind it in the timer, if they end about in the order they came."""
+        cdef uint64_t here = <uint64_t><PyObject*>operation
+        cdef bint is_near = here - self.last + NEAR < 2 * NEAR
         cdef TimerTaskEntry* behind = operation.entry.next
         cdef PyObject* other = <PyObject*>(<char*>behind - (<char*>&operation.entry - <char*><PyObject*>operation))
-        if operation.timer == NULL or behind.index != operation.entry.index or Py_TYPE(other) != Py_TYPE(<PyObject*>operation):
+        self.last = here
+        if not is_near or operation.timer == NULL:
+            return
+        if behind.index != operation.entry.index or Py_TYPE(other) != Py_TYPE(<PyObject*>operation):
             return              # a bucket of the timer, an entry of a batch, or something else
         if (<DelayedOperation>other).has_one_key:
             self.fetch_bucket((<DelayedOperation>other).own.hash)
