@@ -136,6 +136,17 @@ def test_a_future_that_is_cancelled_in_the_very_turn_of_the_end_is_left_alone(on
     on_loop(main)
 
 
+def test_a_future_that_was_cancelled_is_passed_by(on_loop: Any) -> None:
+    async def main(virtual: Virtual) -> None:
+        wait = virtual.hub.wait("k", "paid", 10)
+        future, other = wait.future(), virtual.hub.wait("k", "paid", 10).future()
+        future.cancel()
+        assert (virtual.hub.signal("k", "paid"), future.cancelled(), wait.outcome) == (2, True, "completed")
+        assert (await other).outcome == "completed"
+
+    on_loop(main)
+
+
 def test_signals_from_another_thread_reach_the_loop(on_loop: Any) -> None:
     async def main(virtual: Virtual) -> None:
         waits = [virtual.hub.wait(i, seen("ack", 2, "source"), 10) for i in range(100)]
