@@ -33,10 +33,13 @@ class SojournLocal:
 
     def run(self, name: str, case: Case, log: Path, operations: Path | None) -> pa.Table:
         from sojourn.pipeline import local  # noqa: PLC0415  (only the child of this peer imports it)
+        from sojourn.pipeline.plan import Plan  # noqa: PLC0415
 
         columns = _columns(operations)
         given = pq.read_table(operations) if operations else None
-        return local.outcomes(pq.read_table(log), case.rule, operations=given, **columns).outcomes
+        wanted = list(dict.fromkeys(Plan.of(case.rule, **columns).columns.values()))
+        events = pq.read_table(log, columns=wanted, read_dictionary=["kind", "source"])
+        return local.outcomes(events, case.rule, operations=given, **columns).outcomes
 
     def outcomes(self, name: str, case: Case, log: Path, operations: Path | None) -> pa.Table:
         return _ours(self.run(name, case, log, operations), operations)
@@ -81,6 +84,7 @@ class _Spark:
             "spark.log.level": "ERROR",
             "spark.driver.memory": "4g",
             "spark.sql.session.timeZone": "UTC",
+            "spark.sql.shuffle.partitions": "4",
         }
         builder = SparkSession.builder.master("local[2]")
         for name, value in settings.items():

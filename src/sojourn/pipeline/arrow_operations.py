@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..rules import Rule
 from .arrow_log import Texts, in_one_piece, texts
 from .arrow_times import NEGATIVE, TOO_FAR, UNKNOWN, durations, times
-from .kernel import Events, Operations, counted, given
-from .kernel.search import Flags, Ints, order_by, ranges
+from .kernel.search import Flags, Ints, ranges
 from .plan import Plan
 from .quarantine import quarantined, reasons_of
 from .reasons import GIVEN_TWICE, Limit, OperationFacts, Word, operation_checks
@@ -21,79 +18,67 @@ from .schema import KEY, KEYS, OPENED_AT, OPERATION_ID, RULE, WITHIN
 
 
 class Given(NamedTuple):
-    """Operations that can be used. Number i waits on key[starts[i]:starts[i + 1]], under the rule of place rule[i]."""
+    """Operations that can be used. Number i waits on the keys of group[starts[i]:starts[i + 1]], and shows the first,
+    under the rule of place rule[i]."""
 
     operation_id: pa.Array
+    shown_key: pa.Array
     rule: Ints
     opened_at: Ints
     deadline: Ints
     starts: Ints
-    key: pa.Array
-
-    def first_key(self) -> pa.Array:
-        """The key that the outcome shows."""
-        return self.key.take(pa.array(self.starts[:-1]))
+    group: Ints
 
     def take(self, rows: Ints) -> Given:
+        if len(rows) == len(self.rule):
+            return self
         counts = np.diff(self.starts)[rows]
         return Given(
             self.operation_id.take(pa.array(rows)),
+            self.shown_key.take(pa.array(rows)),
             self.rule[rows],
             self.opened_at[rows],
             self.deadline[rows],
             _starts(counts),
-            self.key.take(pa.array(ranges(self.starts[rows], counts))),
+            self.group[ranges(self.starts[rows], counts)],
         )
 
+    def watches(self) -> tuple[Ints, Ints]:
+        """The pairs of a group and an operation that waits on it, each once, by group."""
+        count = max(1, len(self.rule))
+        operation = np.repeat(np.arange(len(self.rule)), np.diff(self.starts))
+        pairs = np.sort(self.group * count + operation)
+        is_new = np.ones(len(pairs), bool)
+        is_new[1:] = pairs[1:] != pairs[:-1]
+        return np.divmod(pairs[is_new], count)
 
-def read_operations(table: pa.Table, plan: Plan) -> tuple[Given, pa.Table]:
-    """The operations, and the rows that are set aside."""
+
+def read_operations(table: pa.Table, plan: Plan, keys: pa.Array) -> tuple[Given, pa.Table]:
+    """The operations, and the rows that are set aside. `keys` are those of the groups; all others share one more."""
     plan.check_operations(table.column_names)
     operation_id = texts(OPERATION_ID, in_one_piece(table[OPERATION_ID]))
     opened_at = times(OPENED_AT, in_one_piece(table[OPENED_AT]), plan.unit)
-    counts, keys = _keys(table)
+    counts, waited = _keys(table)
     rule = _rules(table, plan)
     within, limit = _within(table, plan, rule)
     facts = OperationFacts(
         Word(operation_id.is_missing, operation_id.is_bad),
-        _keys_word(counts, keys),
+        _keys_word(counts, waited),
         Word(opened_at.is_missing, opened_at.is_bad),
         rule < 0,
         limit,
     )
     reason, reasons = reasons_of(operation_checks(facts), len(table))
-    found = Given(operation_id.values, rule, opened_at.ms, opened_at.ms + within, _starts(counts), keys.values)
-    reason[_given_twice(found, np.flatnonzero(reason < 0))] = len(reasons)
+    starts = _starts(counts)
+    shown = pa.array(starts[:-1], mask=counts == 0)
+    group = pc.index_in(waited.values, keys.cast(waited.values.type)).fill_null(len(keys)).to_numpy()
+    deadline = opened_at.ms + within
+    found = Given(
+        operation_id.values, waited.values.take(shown), rule, opened_at.ms, deadline, starts, group.astype(np.int64)
+    )
+    reason[_given_twice(found, waited.values, np.flatnonzero(reason < 0))] = len(reasons)
     aside = quarantined(table, reason, [*reasons, GIVEN_TWICE], None)
     return found.take(np.flatnonzero(reason < 0)), aside
-
-
-def watched(rule: Rule, events: Events, keys: pa.Array, found: Given) -> tuple[Events, Operations]:
-    """Events and operations for the kernel; `keys` are those of the groups of the events.
-
-    Operations on one key each share its events. If any has several, each is given what counts of its keys' events.
-    """
-    code: Ints = pc.index_in(found.key, keys.cast(found.key.type)).fill_null(len(keys)).to_numpy()
-    events = replace(events, starts=np.append(events.starts, events.starts[-1]))  # one more, of keys without events
-    if len(found.key) == len(found.rule):
-        return events, given(events, code, found.opened_at, found.deadline)
-    count = len(found.rule)
-    operation = np.repeat(np.arange(count), np.diff(found.starts))
-    operation, code = _different(operation, code, len(keys) + 1)
-    watches = given(events, code, found.opened_at[operation], found.deadline[operation])
-    watch, rows = counted(rule, events, watches)
-    owner = operation[watch]
-    order = order_by(owner, events.at[rows])
-    own = events.take(rows[order], np.searchsorted(owner[order], np.arange(count + 1)))
-    return own, given(own, np.arange(count), found.opened_at, found.deadline)
-
-
-def _different(operation: Ints, code: Ints, codes: int) -> tuple[Ints, Ints]:
-    """The pairs without repetition, by operation."""
-    pairs = np.sort(operation * codes + code)
-    is_new = np.ones(len(pairs), bool)
-    is_new[1:] = pairs[1:] != pairs[:-1]
-    return np.divmod(pairs[is_new], codes)
 
 
 def _keys(table: pa.Table) -> tuple[Ints, Texts]:
@@ -137,17 +122,23 @@ def _within(table: pa.Table, plan: Plan, rule: Ints) -> tuple[Ints, Limit | None
     return np.maximum(ms, 0), Limit(is_missing, ms == UNKNOWN, ms == NEGATIVE, ms == TOO_FAR)
 
 
-def _given_twice(found: Given, rows: Ints) -> Ints:
+def _given_twice(found: Given, keys: pa.Array, rows: Ints) -> Ints:
     """Those of the rows whose name another one has that is opened and due before it."""
-    code = found.operation_id.take(pa.array(rows)).dictionary_encode().indices.to_numpy()
-    repeated = rows[np.bincount(code)[code] > 1] if len(rows) else rows
-    own = found.take(repeated)
-    keys = [
-        tuple(part.encode() for part in own.key[a:b].to_pylist())
-        for a, b in zip(own.starts, own.starts[1:], strict=False)
-    ]
-    columns = zip(own.operation_id.to_pylist(), own.opened_at, own.deadline, keys, own.rule, repeated, strict=True)
-    ordered = sorted(columns)
+    names = found.operation_id if len(rows) == len(found.rule) else found.operation_id.take(pa.array(rows))
+    code = names.dictionary_encode().indices.to_numpy()
+    if not len(rows) or int(code[-1]) + 1 == len(rows):  # as many names as rows
+        return rows[:0]
+    ordered = sorted(
+        (
+            found.operation_id[row].as_py(),
+            found.opened_at[row],
+            found.deadline[row],
+            tuple(key.encode() for key in keys[found.starts[row] : found.starts[row + 1]].to_pylist()),
+            found.rule[row],
+            row,
+        )
+        for row in rows[np.bincount(code)[code] > 1].tolist()
+    )
     return np.array([entry[-1] for i, entry in enumerate(ordered) if i and ordered[i - 1][0] == entry[0]], np.int64)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from .kernel.search import Ints, order_by
 
 _LAST_BYTES = 3
+_GOLDEN = np.uint32(2_654_435_769)
+"""2**32 by the golden ratio: the upper bits of a product with it are as good as drawn at random."""
 
 
 class Groups(NamedTuple):
@@ -38,25 +41,50 @@ def in_order(keys: pa.Array) -> Groups:
     return Groups(np.arange(len(keys)), np.append(starts, len(keys)), keys.take(pa.array(starts)))
 
 
+class Share(NamedTuple):
+    """The groups `first` to `end` - 1, and the operations on them, which are sorted by group: a slice."""
+
+    first: int
+    end: int
+    operations: slice
+
+
+def shares_of(starts: Ints, group: Ints, count: int) -> list[Share]:
+    """Groups dealt out to about so many shares of events and operations; `group` is that of each operation, sorted."""
+    load = starts + np.append(0, np.cumsum(np.bincount(group, minlength=len(starts) - 1)))
+    cuts = np.searchsorted(load, np.linspace(0, load[-1], count + 1)[1:-1])
+    bounds = np.unique(np.concatenate(([0], cuts, [len(starts) - 1])))
+    places = np.searchsorted(group, bounds)
+    return [
+        Share(int(first), int(end), slice(low, high))
+        for (first, end), (low, high) in zip(pairwise(bounds), pairwise(places), strict=True)
+    ]
+
+
 def shards_of(keys: pa.Array, rows: Ints, shards: int) -> list[Ints]:
-    """The rows dealt out to so many shards, 256 at most: those of a key to the same one."""
+    """The rows dealt out to so many shards, a power of two up to 256: those of a key to the same one."""
     if shards == 1:
         return [rows]
-    shard = _shard_of(keys, shards)[rows].astype(np.uint8)
-    ends = np.cumsum(np.bincount(shard, minlength=shards))
-    return np.split(rows[np.argsort(shard, kind="stable")], ends[:-1])
+    shard = _shard_of(keys, shards)
+    own = shard if len(rows) == len(shard) else shard[rows]
+    ends = np.cumsum(np.bincount(own, minlength=shards))
+    order = np.argsort(own, kind="stable")
+    return np.split(order if len(rows) == len(shard) else rows[order], ends[:-1])
 
 
-def _shard_of(keys: pa.Array, shards: int) -> Ints:
+def _shard_of(keys: pa.Array, shards: int) -> NDArray[np.uint8]:
     """A number below `shards` for each key, the same for the same key; it is quick to tell from the last bytes."""
     _, offsets, data = keys.buffers()
     ends: NDArray[Any] = np.frombuffer(offsets, np.int64 if keys.type == pa.large_string() else np.int32)
     ends = ends[keys.offset : keys.offset + len(keys) + 1]
     if data is None or not data.size:
-        return np.zeros(len(keys), np.int64)
+        return np.zeros(len(keys), np.uint8)
     text = np.frombuffer(data, np.uint8)
-    is_text = ends[1:] > ends[:-1]
-    mixed = np.zeros(len(keys), np.int64)
-    for back in range(_LAST_BYTES, 0, -1):
-        mixed = mixed * 31 + text[np.maximum(ends[1:] - back, ends[:-1]) % len(text)]
-    return np.where(is_text, mixed % shards, 0)
+    mixed = np.zeros(len(keys), np.uint32)
+    for back in range(1, _LAST_BYTES + 1):
+        last = text.take(np.maximum(ends[1:] - back, ends[:-1]), mode="clip")
+        mixed = (mixed << np.uint32(8)) | last
+    mixed *= _GOLDEN
+    mixed >>= np.uint32(33 - shards.bit_length())
+    mixed[ends[1:] == ends[:-1]] = 0  # what is read of an empty one is another's
+    return mixed.astype(np.uint8)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -13,11 +14,11 @@ import pyarrow.compute as pc
 from ..rules import Duration, Rule, duration_ms, duration_text
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .arrow_log import ArrowLog
-from .arrow_operations import Given, read_operations, watched
-from .grouping import Groups, by_key, shards_of
-from .kernel import NEVER, Events, judge, openings
+from .arrow_operations import Given, read_operations
+from .grouping import Groups, Share, by_key, shards_of, shares_of
+from .kernel import NEVER, Events, counted, given, judge, openings
 from .kernel.columns import Lanes
-from .kernel.search import Ints
+from .kernel.search import Ints, order_by
 from .plan import Plan
 from .quarantine import set_aside
 from .tables import outcome_table
@@ -28,6 +29,7 @@ ENOUGH_ROWS = 250_000
 MOST_SHARDS = 256
 
 Part = TypeVar("Part")
+Done = TypeVar("Done")
 
 
 class Result(NamedTuple):
@@ -68,8 +70,9 @@ def outcomes(
     rows = np.flatnonzero(aside.is_usable & (log.kind_code >= 0))
     if operations is None:
         return Result(pa.concat_tables(_opened(plan, log, rows)), aside.table)
-    found, refused = read_operations(operations, plan)
-    return Result(pa.concat_tables(_given(plan, log, rows, found)), pa.concat_tables([aside.table, refused]))
+    keys, logged = _columns(plan, log, rows, opens=False)
+    found, refused = read_operations(operations, plan, keys)
+    return Result(pa.concat_tables(_given(plan, logged, found)), pa.concat_tables([aside.table, refused]))
 
 
 def what_if(outcomes: pa.Table, withins: Sequence[Duration]) -> pa.Table:
@@ -123,20 +126,50 @@ def _opened(plan: Plan, log: ArrowLog, rows: Ints) -> Iterable[pa.Table]:
     return _in_parallel(decided, shards_of(log.key.values, rows, _shards(len(rows))))
 
 
-def _given(plan: Plan, log: ArrowLog, rows: Ints, found: Given) -> Iterable[pa.Table]:
-    """The outcomes of what is given."""
-    keys, events = _columns(plan, log, rows, opens=False)
+def _given(plan: Plan, events: Events, found: Given) -> Iterator[pa.Table]:
+    """The outcomes of what is given.
 
-    def decided(own: Given) -> pa.Table:
-        return pa.concat_tables(decided_by(place, own) for place in range(len(plan.rules)))
+    Operations on one key each share its events. If any has several, each is given what counts of its keys' events.
+    """
+    events = replace(events, starts=np.append(events.starts, events.starts[-1]))  # one more, of keys without events
+    for place, rule in enumerate(plan.rules):
+        own = found.take(np.flatnonzero(found.rule == place))
+        if len(own.group) == len(own.rule):
+            yield from _judged(rule, events, own, own.group)
+        else:
+            yield from _judged(rule, _handed(rule, events, own), own, np.arange(len(own.rule)))
 
-    def decided_by(place: int, some: Given) -> pa.Table:
-        rule, own = plan.rules[place], some.take(np.flatnonzero(some.rule == place))
-        theirs, operations = watched(rule, events, keys, own)
-        return outcome_table(rule, operations, judge(rule, theirs, operations), own.first_key(), own.operation_id)
 
-    parts = np.array_split(np.arange(len(found.rule)), _shards(len(found.rule)))
-    return _in_parallel(decided, [found.take(part) for part in parts])
+def _judged(rule: Rule, events: Events, own: Given, group: Ints) -> Iterable[pa.Table]:
+    """The outcomes of operations that look at one group each."""
+    order = order_by(group, own.opened_at)
+    group = group[order]
+
+    def decided(share: Share) -> pa.Table:
+        places = order[share.operations]
+        some = events.between(share.first, share.end)
+        opened = given(some, group[share.operations] - share.first, own.opened_at[places], own.deadline[places])
+        shown, names = own.shown_key.take(pa.array(places)), own.operation_id.take(pa.array(places))
+        return outcome_table(rule, opened, judge(rule, some, opened), shown, names)
+
+    return _in_parallel(decided, shares_of(events.starts, group, _shards(len(events.at) + len(group))))
+
+
+def _handed(rule: Rule, events: Events, own: Given) -> Events:
+    """What counts of the events of its keys, for each operation: a group an operation."""
+    group, operation = own.watches()
+
+    def hand(share: Share) -> tuple[Ints, Ints]:
+        some, owner = events.between(share.first, share.end), operation[share.operations]
+        watches = given(some, group[share.operations] - share.first, own.opened_at[owner], own.deadline[owner])
+        watch, rows = counted(rule, some, watches)
+        return owner[watch], rows + events.starts[share.first]
+
+    parts = _in_parallel(hand, shares_of(events.starts, group, _shards(len(events.at) + len(group))))
+    owner, rows = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    order = order_by(owner, events.at[rows])
+    counts = np.bincount(owner, minlength=len(own.rule))
+    return events.take(rows[order], np.append(0, np.cumsum(counts)))
 
 
 def _columns(plan: Plan, log: ArrowLog, rows: Ints, *, opens: bool = True) -> tuple[pa.Array, Events]:
@@ -163,10 +196,11 @@ def _sources(plan: Plan, log: ArrowLog, rows: Ints, groups: Groups) -> Ints | No
 
 
 def _shards(rows: int) -> int:
-    return max(1, min(MOST_SHARDS, rows // ENOUGH_ROWS))
+    """A power of two."""
+    return 1 << min(MOST_SHARDS, rows // ENOUGH_ROWS).bit_length() - 1 if rows >= ENOUGH_ROWS else 1
 
 
-def _in_parallel(work: Callable[[Part], pa.Table], parts: Sequence[Part]) -> Iterable[pa.Table]:
+def _in_parallel(work: Callable[[Part], Done], parts: Sequence[Part]) -> list[Done]:
     """NumPy and Arrow let go of the interpreter while they work, so that threads help."""
     if len(parts) == 1:
         return [work(parts[0])]

@@ -14,7 +14,8 @@ Flags = NDArray[np.bool_]
 Before = Callable[[Ints, Ints], Flags]
 """Given places and the numbers of the searches that look at them: does what is sought come later?"""
 
-_BITS = 63
+_DIGIT = 16
+_LONG_RUN = 64
 _FEW = 1 << 16
 
 
@@ -39,15 +40,34 @@ def count_until(times: Ints, low: Ints, high: Ints, until: Ints) -> Ints:
     return bisect(low, high, lambda middle, active: times[middle] <= until[active]) - low
 
 
-def order_by(major: NDArray[Any], minor: Ints) -> Ints:
-    """The places of the rows by `major`, which is >= 0, then `minor`; those that are equal in both stay as they are."""
-    if not len(major):
-        return np.zeros(0, np.int64)
-    least = int(minor.min())
-    bits = (int(minor.max()) - least).bit_length()
-    if int(major.max()).bit_length() + bits > _BITS:
-        return np.lexsort((minor, major))
-    return np.argsort((major.astype(np.int64) << bits) | (minor - least), kind="stable")
+def order_by(major: NDArray[Any], minor: NDArray[Any]) -> Ints:
+    """The places of the rows by `major`, then `minor`; those that are equal in both stay as they are."""
+    order = _order_of(minor)
+    if order is None:
+        order = _order_of(major)
+        return np.arange(len(major)) if order is None else order
+    then = _order_of(major[order])
+    return order if then is None else order[then]
+
+
+def _order_of(values: NDArray[Any]) -> Ints | None:
+    """The places of the values in ascending order, equal ones as they are; None if they are in it already.
+
+    Where there are long runs, as in logs, NumPy merges them. Elsewhere its sort by digits, which it has for 16 bits,
+    takes half as long as comparing, even three times over.
+    """
+    falls = int(np.count_nonzero(values[1:] < values[:-1]))
+    if not falls:
+        return None
+    least = int(values.min())
+    bits = (int(values.max()) - least).bit_length()
+    if falls < len(values) // _LONG_RUN or bits > 3 * _DIGIT:
+        return np.argsort(values, kind="stable")
+    whole = np.subtract(values, least, dtype=np.int64)
+    order = np.argsort(whole.astype(np.uint16), kind="stable")
+    for shift in range(_DIGIT, bits, _DIGIT):
+        order = order[np.argsort((whole >> shift).astype(np.uint16)[order], kind="stable")]
+    return order
 
 
 def ranges(starts: Ints, counts: Ints) -> Ints:
