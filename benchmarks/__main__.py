@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -58,8 +59,9 @@ def _parser() -> argparse.ArgumentParser:
         help="every condition over history: the local engine and Spark, beside DuckDB, Polars and Spark SQL by hand",
         description=ONE_RUN,
     )
-    sizes = "operations, with three times as many events (default: %(default)s)"
-    _workload_arguments(history, batch.BATCH, batch.report, sizes, default="1000000")
+    sizes = "operations (default: %(default)s)"
+    _workload_arguments(history, batch.BATCH, batch.report, sizes, default="1000000", flags=("--n", "--ops"))
+    history.add_argument("--events", type=_positive, metavar="N", help="default: three for each operation")
     stream = commands.add_parser(
         STREAM.name,
         help="a steady load and a burst on Spark, beside what one writes by hand, in Python and in Scala",
@@ -101,8 +103,9 @@ def _workload_arguments(
     report: Report,
     sizes: str,
     default: str = "10000,100000,1000000",
+    flags: Sequence[str] = ("--n",),
 ) -> None:
-    parser.add_argument("--n", type=_sizes, default=default, metavar="N,...", help=sizes)
+    parser.add_argument(*flags, dest="n", type=_sizes, default=default, metavar="N,...", help=sizes)
     parser.add_argument(
         "--peers",
         type=_names(workload.specs),
@@ -131,6 +134,8 @@ def _workload_arguments(
 
 def _measure(workload: Workload, report: Report, options: argparse.Namespace) -> int:
     """Measure and report; status 1 if a peer broke (one that is merely missing is fine)."""
+    if getattr(options, "events", None):
+        os.environ[batch.EVENTS] = str(options.events)  # the children's too
     results = run(workload, options.n, options.peers, options.rounds, options.parts)
     if options.json is not None:
         results.save(options.json)
