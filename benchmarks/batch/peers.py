@@ -75,6 +75,8 @@ class _Spark:
     def session(self) -> Any:
         from pyspark.sql import SparkSession  # noqa: PLC0415
 
+        from sojourn.pipeline.spark_schema import ARROW  # noqa: PLC0415
+
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
@@ -85,6 +87,7 @@ class _Spark:
             "spark.driver.memory": "4g",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.shuffle.partitions": "4",
+            **ARROW,
         }
         builder = SparkSession.builder.master("local[2]")
         for name, value in settings.items():

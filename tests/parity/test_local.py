@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,3 +45,37 @@ def test_a_log_without_events_has_no_outcomes() -> None:
     result = local.outcomes(as_table([]), Rule("r", "open", "a", within=1))
     assert as_outcomes(result.outcomes) == []
     assert result.quarantine.num_rows == 0
+
+
+@pytest.mark.parametrize("rows", [1, 3, 50])
+@pytest.mark.parametrize("seed", range(10))
+def test_shards_of_whatever_size_decide_as_the_fold(seed: int, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "ENOUGH_ROWS", rows)
+    random = Random(seed)
+    rules = [random_rules.rule(random, f"r{i}") for i in range(5)]
+    log = random_rules.log(random, 200)
+    assert by_local(rules, log) == by_fold(rules, log)
+
+
+@pytest.mark.parametrize("index", [pa.int32(), pa.uint8(), pa.int64()])
+@pytest.mark.parametrize("seed", range(5))
+def test_words_that_come_as_dictionaries_are_read_as_texts_are(seed: int, index: pa.DataType) -> None:
+    random = Random(seed)
+    rules = [random_rules.rule(random, f"r{i}") for i in range(8)]
+    plain = as_table(random_rules.log(random, 200))
+    plain = plain.set_column(1, "kind", _with_gaps(plain["kind"]))
+    encoded = pa.concat_tables(_encoded(part, index) for part in (plain[:70], plain[70:]))
+    expected, found = (local.outcomes(table, rules, unit="ms") for table in (plain, encoded))
+    assert as_outcomes(found.outcomes) == as_outcomes(expected.outcomes)
+    assert found.quarantine.num_rows == expected.quarantine.num_rows > 0
+
+
+def _with_gaps(words: pa.ChunkedArray) -> pa.Array:
+    return pa.array([None if i % 9 == 0 else word for i, word in enumerate(words.to_pylist())], pa.string())
+
+
+def _encoded(table: pa.Table, index: pa.DataType) -> pa.Table:
+    for name in ("key", "kind", "source"):
+        words = table[name].combine_chunks().cast(pa.dictionary(index, pa.string()))
+        table = table.set_column(table.column_names.index(name), name, words)
+    return table

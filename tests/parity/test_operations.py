@@ -22,3 +22,18 @@ def test_the_events_of_all_its_keys_count_for_an_operation(seed: int, most_keys:
     log = random_rules.log(random, random.choice([0, 10, 100, 400]))
     result = local.outcomes(as_log(log), rules, unit="ms", operations=as_table(given))
     assert as_outcomes(result.outcomes) == by_law(rules, given, log)
+
+
+@pytest.mark.parametrize("rows", [1, 20])
+@pytest.mark.parametrize("most_keys", [1, 4])
+@pytest.mark.parametrize("seed", range(8))
+def test_shares_of_whatever_size_decide_as_the_law(
+    seed: int, most_keys: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "ENOUGH_ROWS", rows)
+    random = Random(seed)
+    rules = [random_rules.rule(random, f"r{i}") for i in range(3)]
+    given = operations(random, rules, 60, most_keys)
+    log = random_rules.log(random, random.choice([0, 10, 100]))
+    result = local.outcomes(as_log(log), rules, unit="ms", operations=as_table(given))
+    assert as_outcomes(result.outcomes) == by_law(rules, given, log)

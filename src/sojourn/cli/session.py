@@ -66,12 +66,15 @@ def packed(folder: Path) -> Path:
 
 
 def _settings(master: str | None, logging: Path | None) -> dict[str, str]:
+    from ..pipeline.spark_schema import ARROW  # noqa: PLC0415  (needs Spark)
+
     where = master or os.environ.get("MASTER") or LOCAL
     settings = {
         "spark.master": where,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
+        **ARROW,
     }
     if where.startswith("local"):
         settings |= {

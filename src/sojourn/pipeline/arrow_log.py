@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -49,11 +50,11 @@ class ArrowLog:
 
     @cached_property
     def kind(self) -> Texts:
-        return self._texts(KIND)
+        return self._words(KIND)
 
     @cached_property
     def source(self) -> Texts | None:
-        return self._texts(SOURCE) if SOURCE in self._plan.columns else None
+        return self._words(SOURCE) if SOURCE in self._plan.columns else None
 
     @cached_property
     def at(self) -> Times:
@@ -63,17 +64,19 @@ class ArrowLog:
     @cached_property
     def kind_code(self) -> Ints:
         """The place of each row's kind among those that the rules name; -1 if it is none of them."""
-        named = pa.array(self._plan.kinds, self.kind.values.type)
-        codes: Ints = pc.index_in(self.kind.values, named).fill_null(-1).to_numpy()
-        return codes
+        kinds = self.kind.values
+        if not pa.types.is_dictionary(kinds.type):
+            return _places(kinds, self._plan.kinds)
+        return np.append(_places(kinds.dictionary, self._plan.kinds), -1)[_indices(kinds)]
 
     @cached_property
     def source_code(self) -> Ints | None:
         """A number for each source, the same for the same one; None if no rule asks for sources."""
         if self.source is None:
             return None
-        codes: Ints = self.source.values.dictionary_encode("encode").indices.to_numpy()
-        return codes
+        sources = self.source.values
+        is_encoded = pa.types.is_dictionary(sources.type)
+        return _indices(sources if is_encoded else sources.dictionary_encode("encode"))
 
     @property
     def words(self) -> dict[str, Word]:
@@ -125,6 +128,16 @@ class ArrowLog:
         name = self._plan.columns[ours]
         return texts(name, self._column(name))
 
+    def _words(self, ours: str) -> Texts:
+        """Texts of which there are few: a dictionary of them is left as it is."""
+        column = self._table[self._plan.columns[ours]]
+        if not pa.types.is_dictionary(column.type) or not is_text(column.type.value_type):
+            return self._texts(ours)
+        words = column.unify_dictionaries().combine_chunks()
+        if words.dictionary.null_count:
+            return self._texts(ours)
+        return Texts(words, words.is_null().to_numpy(zero_copy_only=False), np.zeros(len(words), bool))
+
     def _read_number(self, name: str) -> tuple[NDArray[Any], Flags, Flags]:
         if name not in self._numbers:
             theirs = self._plan.column_of(name)
@@ -139,6 +152,18 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     if pa.types.is_string_view(column.type) or (pa.types.is_string(column.type) and column.nbytes > _LONGEST):
         column = column.cast(pa.large_string())
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _places(words: pa.Array, known: Sequence[str]) -> Ints:
+    """The place of each word among those that are known; -1 if it is none of them."""
+    places: Ints = pc.index_in(words, pa.array(known, words.type)).fill_null(-1).to_numpy()
+    return places
+
+
+def _indices(words: pa.DictionaryArray) -> Ints:
+    """The place of each word in its dictionary; -1 if there is none."""
+    indices: Ints = words.indices.cast(pa.int32()).fill_null(-1).to_numpy()
+    return indices
 
 
 def texts(name: str, column: pa.Array) -> Texts:

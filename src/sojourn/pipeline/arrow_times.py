@@ -123,8 +123,9 @@ def _scaled(count: Ints, unit: str, up: bool) -> tuple[Ints, Flags]:
     if per_ms < 1:
         is_far = np.abs(count) > FARTHEST_MS // 1000
         return np.where(is_far, 0, count) * 1000, is_far
-    ms = -(-count // int(per_ms)) if up else count // int(per_ms)
-    return ms, np.abs(ms) > FARTHEST_MS
+    if per_ms > 1:
+        count = -(-count // int(per_ms)) if up else count // int(per_ms)
+    return count, np.abs(count) > FARTHEST_MS
 
 
 def _in_reach(column: pa.Array) -> tuple[Ints, Flags]:

@@ -15,3 +15,10 @@ def spark_schema(schema: pa.Schema) -> T.StructType:
 
 
 SPARK_OUTCOMES = spark_schema(OUTCOMES)
+
+ARROW = {
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+}
+"""How Spark cuts what it hands to Python. Under a limit in bytes it measures the batch again after every row, a quarter
+of all it does in a replay; so there is none, and rows that are few enough for keys of a megabyte."""

@@ -27,7 +27,7 @@ def times(name: str, column: Column, kind: T.DataType, unit: Unit, *, up: bool =
     """The times of a column, rounded down to the millisecond, or `up`; null where there is none that can be read."""
     match kind:
         case T.TimestampType():
-            ms = _from_micros(F.unix_micros(column), up)
+            ms = _from_micros(F.unix_micros(column), up) if up else F.unix_millis(column)
         case T.TimestampNTZType():
             ms = _from_micros(_micros_of(column - F.lit("1970-01-01").cast("timestamp_ntz")), up)
         case T.DateType():
