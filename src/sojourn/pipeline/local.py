@@ -23,7 +23,7 @@ from .plan import Plan
 from .quarantine import set_aside
 from .tables import outcome_table
 
-ENOUGH_ROWS = 250_000
+ENOUGH_ROWS = 100_000
 """So many at a time fit the caches of a processor; fewer would keep the interpreter busy."""
 
 MOST_SHARDS = 256
