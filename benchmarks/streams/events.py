@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -26,22 +27,22 @@ RULE = Rule("paid", opens="open", until="paid", within=WITHIN_MS, per="each")
 
 
 def steady(path: Path, pending: int, batches: int) -> int:
-    """Every micro-batch opens as many operations as it completes, so that so many are pending all the time. In the end
-    an event shows that all of these are overdue. The number of operations.
+    """Events open and pay operations in turns, so that so many are pending all the time. In the end an event shows that
+    all of these are overdue. The number of operations.
 
-    They are paid in the order of opening, give or take half of what is pending.
+    They are paid in the order of opening, give or take half of what is pending: each one after it was opened.
     """
     half = ROWS // 2
     operation = np.arange(pending + batches * half)
     paid = np.argsort(operation + np.random.default_rng(1).uniform(-0.5, 0.5, len(operation)) * pending)
-    keys = pa.array(np.char.add("case-", operation.astype(str)))
+    keys = pc.binary_join_element_wise("case-", pa.array(operation).cast(pa.string()), "")
     write_batch(path, 0, keys.slice(0, pending), np.zeros(pending, bool))
     for batch in range(batches):
         opens = keys.slice(pending + batch * half, half)
         pays = keys.take(pa.array(paid[batch * half : (batch + 1) * half]))
-        order = np.random.default_rng(batch).permutation(ROWS)
-        both = pa.concat_arrays([opens, pays]).take(pa.array(order))
-        write_batch(path, batch + 1, both, order >= half)
+        in_turns = np.arange(ROWS).reshape(2, half).T.ravel()
+        both = pa.concat_arrays([opens, pays]).take(pa.array(in_turns))
+        write_batch(path, batch + 1, both, in_turns >= half)
     write_batch(path, batches + 1, pa.array(["nobody"]), np.ones(1, bool), later_ms=2 * WITHIN_MS)
     return len(operation)
 

@@ -6,8 +6,10 @@ answers in the same way.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -29,6 +31,15 @@ ENOUGH_ROWS = 500_000
 """So many rows are packed at once; more would only need more memory."""
 
 
+@cache
+def settle_in() -> None:
+    """Once in a process: Spark's collect garbage after every task, which looks at all that they have ever imported.
+
+    That takes longer than the task. What is there when the first one begins is there for good, so it is left out.
+    """
+    gc.freeze()
+
+
 @dataclass(frozen=True)
 class Pack:
     """Rows of `Shape.fresh` with a shard, or of `SET_ASIDE`, into payloads."""
@@ -36,6 +47,7 @@ class Pack:
     shape: Shape
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle_in()
         gathered: list[pa.RecordBatch] = []
         rows = 0
         for batch in batches:
@@ -80,6 +92,7 @@ class Unpack:
         return pa.schema([*outcome, *SET_ASIDE, pa.field(LATE, late), pa.field(OPENED, pa.int64())])
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle_in()
         for batch in batches:
             for payload in batch.to_pylist():
                 yield from self._rows(payload)

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from ...errors import ConfigError
 from ..kernel import NEVER
 from .decide import NO_WATERMARK
-from .pack import ASIDE, EVENTS, LATE, OPENED, OUTCOMES, from_bytes, in_one_piece, to_bytes
+from .pack import ASIDE, EVENTS, LATE, OPENED, OUTCOMES, from_bytes, in_one_piece, settle_in, to_bytes
 from .shape import Shape
 from .shard import Cache, Head, advance
 
@@ -85,6 +85,7 @@ class ShardProcessor(StatefulProcessor):
         self._settings = settings
 
     def init(self, handle: StatefulProcessorHandle) -> None:
+        settle_in()
         self._store = SparkStore(handle, self._settings)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803

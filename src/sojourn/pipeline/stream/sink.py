@@ -24,8 +24,12 @@ _ROCKSDB = "spark.sql.streaming.stateStore"
 DEFAULTS = {
     f"{_ROCKSDB}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     f"{_ROCKSDB}.rocksdb.changelogCheckpointing.enabled": "true",
+    f"{_ROCKSDB}.rocksdb.trackTotalNumberOfRows": "false",
 }
-"""What a stream of ours wants of Spark: state in RocksDB, of which a checkpoint takes what has changed."""
+"""What a stream of ours wants of Spark: state in RocksDB, of which a checkpoint takes what has changed.
+
+To count the rows of the state, RocksDB would have to read what is replaced: our rows are large, and few.
+"""
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
