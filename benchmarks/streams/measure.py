@@ -15,9 +15,9 @@ from . import scala
 from .events import steady
 from .spark import batch_ms, run, session, told
 
-BATCHES = 30
+BATCHES = 16
 """Of the steady load; the first half warms the JVM up."""
-SLOW_BATCHES = 6
+SLOW_BATCHES = 3
 """For peers whose Python runs for each row: it is that which takes the time."""
 
 Reports = list[dict[str, Any]]
