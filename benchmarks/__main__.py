@@ -136,7 +136,7 @@ def _measure(workload: Workload, report: Report, options: argparse.Namespace) ->
     """Measure and report; status 1 if a peer broke (one that is merely missing is fine)."""
     if getattr(options, "events", None):
         os.environ[batch.EVENTS] = str(options.events)  # the children's too
-    results = run(workload, options.n, options.peers, options.rounds, options.parts)
+    results = run(workload, options.n, options.peers, options.rounds, options.parts, options.json)
     if options.json is not None:
         results.save(options.json)
     print(report(results, options.n))

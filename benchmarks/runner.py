@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from .child import UnavailableError, python_child, run_child
@@ -114,8 +115,18 @@ def steps(
                 given[spec.name].add(part.size(spec, n))
 
 
-def run(workload: Workload, sizes: Sequence[int], peers: Sequence[str], rounds: int, parts: Sequence[str]) -> Results:
-    """Measure. A peer that cannot run here, or fails, is left out from then on with one line on stderr, and noted."""
+def run(
+    workload: Workload,
+    sizes: Sequence[int],
+    peers: Sequence[str],
+    rounds: int,
+    parts: Sequence[str],
+    file: Path | None = None,
+) -> Results:
+    """Measure. A peer that cannot run here, or fails, is left out from then on with one line on stderr, and noted.
+
+    A file has the results so far at any time: a run that is cut short has not been in vain.
+    """
     results = Results()
     absent = results.facts["absent"]
     for step in steps(workload, sizes, peers, rounds, parts):
@@ -132,6 +143,8 @@ def run(workload: Workload, sizes: Sequence[int], peers: Sequence[str], rounds: 
         results.facts["versions"][name] = version
         for row in rows:
             results.merge(row)
+        if file is not None:
+            results.save(file)
         took = f"{time.monotonic() - start:.1f} s"
         print(f"n={step.n:,} {step.part} round {step.round + 1}: {name}, {took}", file=sys.stderr, flush=True)
     return results

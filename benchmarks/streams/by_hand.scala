@@ -1,6 +1,6 @@
-// Scala's transformWithState, a value state and a timer for each operation: run by spark-shell, which has no main.
-import java.nio.file.Paths
+// Scala's transformWithState, a value state and a timer for each operation.
 import org.apache.spark.sql.{Encoders, SparkSession}
+import org.apache.spark.sql.functions.count
 import org.apache.spark.sql.streaming._
 
 case class Event(key: String, kind: String, at: java.sql.Timestamp)
@@ -39,12 +39,18 @@ class ByHand(withinMs: Long) extends StatefulProcessor[String, Event, Told] {
     } else Iterator.empty
 }
 
-val Array(events, checkpoint, lateMs, withinMs, files) = sys.env("SOJOURN_BENCH").split('|')
-val told = spark.readStream.schema("key string, kind string, at timestamp").option("maxFilesPerTrigger", files).parquet(events)
-  .withWatermark("at", s"$lateMs milliseconds").as[Event].groupByKey(_.key)
-  .transformWithState(new ByHand(withinMs.toLong), TimeMode.EventTime(), OutputMode.Append())
-  .observe("told", org.apache.spark.sql.functions.count("*").as("told"))
-val query = told.writeStream.format("noop").option("checkpointLocation", checkpoint).trigger(Trigger.AvailableNow()).start()
-query.awaitTermination()
-query.recentProgress.foreach(report => println("REPORT " + report.json.replace("\n", "")))
-sys.exit(0)
+object Main {
+  def main(arguments: Array[String]): Unit = {
+    val Array(events, checkpoint, lateMs, withinMs, files) = arguments
+    val spark = SparkSession.builder().getOrCreate()
+    import spark.implicits._
+    val told = spark.readStream.schema("key string, kind string, at timestamp").option("maxFilesPerTrigger", files).parquet(events)
+      .withWatermark("at", s"$lateMs milliseconds").as[Event].groupByKey(_.key)
+      .transformWithState(new ByHand(withinMs.toLong), TimeMode.EventTime(), OutputMode.Append())
+      .observe("told", count("*").as("told"))
+    val query = told.writeStream.format("noop").option("checkpointLocation", checkpoint).trigger(Trigger.AvailableNow()).start()
+    query.awaitTermination()
+    query.recentProgress.foreach(report => println("REPORT " + report.json.replace("\n", "")))
+    spark.stop()
+  }
+}

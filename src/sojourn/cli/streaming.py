@@ -98,7 +98,8 @@ def status_text(found: Status) -> str:
         "state": f"{size_text(found.state_bytes)} in {found.segments:,} segments",
     }
     if found.opened_at is not None:
-        age = "" if found.watermark is None else f", {duration_text(max(0, found.watermark - found.opened_at))} ago"
+        age_ms = (found.watermark or 0) - found.opened_at
+        age = f", {duration_text(age_ms)} ago" if age_ms > 0 else ""
         lines["oldest"] = f"opened {time_text(found.opened_at)}{age}"
     if found.due_at is not None:
         lines["next due"] = time_text(found.due_at)

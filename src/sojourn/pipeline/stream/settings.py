@@ -32,10 +32,17 @@ def fingerprint(settings: Settings) -> str:
 
 
 def check_same(old: Settings, new: Settings, where: str) -> None:
-    """`ConfigError` that names what differs."""
+    """`ConfigError` that names what differs: of rules, the lines."""
     for name in new:
         if old.get(name) != new[name]:
+            was, now = _lines_that_differ(str(old.get(name)), str(new[name]))
             raise ConfigError(
-                f"the checkpoint {where} was written with {name}={old.get(name)!r}, not {new[name]!r}; "
+                f"the checkpoint {where} was written with {name}: {was}, not {now}; "
                 "go on with that, or start with a new checkpoint"
             )
+
+
+def _lines_that_differ(old: str, new: str) -> tuple[str, str]:
+    lines, others = old.splitlines(), new.splitlines()
+    mine, theirs = ([line for line in a if line and line not in b] for a, b in ((lines, others), (others, lines)))
+    return ", ".join(mine) or "nothing", ", ".join(theirs) or "nothing"
