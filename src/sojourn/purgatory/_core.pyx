@@ -56,7 +56,7 @@ cdef class DelayedOperation(TimerTask):
     """
 
     def __init__(self, delay_ms=0):
-        TimerTask.__init__(self, delay_ms)
+        self.delay = as_delay(delay_ms)         # what TimerTask.__init__ does, without a call
 
     # What subclasses say
 
