@@ -45,7 +45,6 @@ MUTANTS = [
     Mutant("a finished task keeps its callback", TIMER, "            self._callback, self._args = None, ()\n        del held", "        del held"),
     Mutant("an exception in a task disappears", TIMER, "            self._failed(task, exception)\n        finally", "            pass\n        finally"),
     Mutant("64-bit edge unguarded", TIMER, "        if delay_ms > longest_ms:", "        if False:"),
-    Mutant("closed before the sleep is not noticed", SYSTEM, "        if self._is_open and nap_ns != 0:", "        if nap_ns != 0:"),
     Mutant("closing does not ring", SYSTEM, "        self._alarm.set()\n        if self._driver is not None:\n            self._driver.stop()", "        if self._driver is not None:\n            self._driver.stop()"),
     Mutant("an exit in a task kills the reaper", SYSTEM, "not (self._driver and self._driver.is_current())", "True"),
     Mutant("a reaper dies in silence", DRIVERS, "            timer._die(cause)\n\n\nclass LoopDriver", "            pass\n\n\nclass LoopDriver"),

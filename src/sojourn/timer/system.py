@@ -126,7 +126,7 @@ class Driven(Wheels):
     def _sleep(self, longest_ns: int = LONGEST_SLEEP_NS) -> bool:
         """Let time pass until something is due, the alarm is set or the timer is closed; False if closed."""
         nap_ns = self._driver_nap_ns()
-        if self._is_open and nap_ns != 0:
+        if nap_ns != 0:  # if it is closed by now the alarm is set
             self.clock.wait(self._alarm, longest_ns if nap_ns is None or nap_ns > longest_ns else nap_ns)
         return self._is_open
 
