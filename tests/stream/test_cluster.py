@@ -48,7 +48,7 @@ def victim(it: Cluster, path: Path) -> subprocess.Popen[bytes]:
         ],
         env={
             **os.environ,
-            "PYTHONPATH": str(TESTS),
+            "PYTHONPATH": os.pathsep.join([str(TESTS), it.py_files]),  # the driver starts a processor too
             "PYSPARK_PYTHON": it.python,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
             "SPARK_LOCAL_IP": HOST,

@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
 from sojourn.pipeline.stream.shape import Shape
 from sojourn.pipeline.stream.shard import Cache, advance
@@ -38,25 +39,28 @@ def a_second(shape: Shape, second: int, rows: int, random: np.random.Generator) 
     return pa.RecordBatch.from_arrays([columns[name] for name in shape.fresh.names], schema=shape.fresh)
 
 
-def soak(rule: Rule, seconds: int, rows: int) -> tuple[list[int], list[int]]:
+Sizes = NDArray[np.int64]
+
+
+def soak(rule: Rule, seconds: int, rows: int) -> tuple[Sizes, Sizes]:
     """Bytes of state and of Python's memory, second by second."""
     shape, store, cache = shape_of(rule), DictStore(), Cache(limit=2**20)
     random = np.random.default_rng(Random(3).randrange(2**32))
-    state, memory = [], []
+    state, memory = np.zeros((2, seconds), np.int64)  # made beforehand: notes that grow would count as memory
     tracemalloc.start()
     for second in range(seconds):
         watermark = 1_000_000 * SECOND_MS + (second - 2) * SECOND_MS
         advance(shape, store, cache, [a_second(shape, second, rows, random)], watermark)
-        state.append(sum(map(len, store.segments.values())))
-        memory.append(tracemalloc.get_traced_memory()[0])
+        state[second] = sum(map(len, store.segments.values()))
+        memory[second] = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     return state, memory
 
 
-def is_flat(sizes: list[int]) -> bool:
+def is_flat(sizes: Sizes) -> bool:
     """The peak of the last third is hardly above that of the one before it."""
     third = len(sizes) // 3
-    return max(sizes[-third:]) <= 1.1 * max(sizes[third : 2 * third])
+    return bool(sizes[-third:].max() <= 1.1 * sizes[third : 2 * third].max())
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
