@@ -379,6 +379,7 @@ cdef TimerTaskEntry** wheel_copy(TimingWheel* wheel, int64_t size, TimerTaskEntr
 cdef TimerTaskEntry* leaving[LEAVING]         # the oldest at `leaving_first`
 cdef unsigned int leaving_count = 0
 cdef unsigned int leaving_first = 0
+cdef char* last_cancelled = NULL
 
 
 cdef inline void leave_later(TimerTaskEntry* entry) noexcept:
@@ -395,6 +396,14 @@ cdef inline void leave_later(TimerTaskEntry* entry) noexcept:
         leave_first()
     leaving[(leaving_first + leaving_count) % LEAVING] = entry
     leaving_count += 1
+
+
+cdef inline void fetch_next_cancelled(char* entry) noexcept:
+    """Who cancels many often does it in the order in which they were added, and so in that of their memory."""
+    global last_cancelled
+    if <size_t>(entry - last_cancelled) < AHEAD_BYTES:
+        fetch_ahead(<TimerTaskEntry*>(entry + AHEAD_BYTES))
+    last_cancelled = entry
 
 
 cdef inline void leave_first() noexcept:
@@ -448,7 +457,7 @@ cdef class TimerTask:
         if self.timer == NULL:
             return False
         cdef Timer timer = <Timer>self.timer
-        fetch_ahead(<TimerTaskEntry*>(<char*>&self.entry + AHEAD_BYTES))    # who cancels many goes on where it added them
+        fetch_next_cancelled(<char*>&self.entry)
         timer.count_out(&self.entry, CANCELLED)
         self.timer = NULL
         leave_later(&self.entry)
