@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from scene import Scene
 from sojourn import TaskState
+from sojourn.testing import ManualClock
+from support import Build
 
 
 def test_a_cancelled_task_never_runs(shaped: Scene) -> None:
@@ -65,3 +67,16 @@ def test_a_task_is_cancelled_wherever_it_has_sunk_to(shaped: Scene) -> None:
         assert task.cancel()
         shaped.check()
     assert (shaped.advance(2_000), shaped.ran) == (0, [])
+
+
+def test_a_task_leaves_its_own_timer_among_many_that_come_and_go(build: Build) -> None:
+    clock = ManualClock()
+    timers = [build.SystemTimer(clock=clock) for _ in range(50)]
+    tasks = [(i, timers[i].schedule(5, print, i)) for i in range(50)]
+    for i in range(0, 50, 3):
+        timers[i] = build.SystemTimer(clock=clock)  # where another was, that is gone now, with its task
+        tasks[i] = (i, timers[i].schedule(5, print, i))
+    for i, task in reversed(tasks):
+        assert [timer.size for timer in timers] == [1] * (i + 1) + [0] * (49 - i)
+        assert task.cancel()
+    assert [timer.stats().cancelled for timer in timers] == [1] * 50

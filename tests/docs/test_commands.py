@@ -6,13 +6,19 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from cli.command import sojourn
+from sojourn.cli import app
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
+EXAMPLE = re.compile(r"^(?: {4})?sojourn ((?:[^\[\n\\]|\\\n)+)$", re.MULTILINE)  # what has a "[" shows a syntax
+TEXTS = [page.read_text() for page in (DOCS.parent / "README.md", *DOCS.rglob("*.md"))]
+EXAMPLES = {command for text in TEXTS for command in EXAMPLE.findall(text)}
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if "```sh\nsojourn" in page.read_text()]
 
 
@@ -31,6 +37,21 @@ def test_the_story_happens_as_told(page: Path, tmp_path: Path, monkeypatch: pyte
             assert words(said)[: len(words(text))] == words(text)
         elif language == "json":
             assert json.loads(text) == json.loads(Path("out/summary.json").read_text())
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES))
+def test_the_command_is_one_that_could_be_typed(example: str) -> None:
+    """Every option that the README or a page names is there, and nothing that must be given is left out."""
+    command: Any = get_command(app)
+    name, args = None, shlex.split(example)
+    while args and not args[0].startswith("-") and hasattr(command, "resolve_command"):
+        name, command, args = command.resolve_command(command.context_class(command), args)
+    command.make_context(name, args)
+
+
+def test_the_readme_has_such_commands() -> None:
+    assert any("--what-if" in example for example in EXAMPLES)
+    assert any("--from kafka:" in example for example in EXAMPLES)
 
 
 def words(text: str) -> list[list[str]]:

@@ -32,7 +32,7 @@ MUTANTS = [
     Mutant("core: earliest not lowered", CORE, "    queue.earliest = expires\n    return 1", "    return 1"),
     Mutant("core: the bucket due now is found a turn later", CORE, "return at if at >= 0 else at + size", "return at if at > 0 else at + size"),
     Mutant("core: a driver does not look again after asking the clock", CORE, "        if entry != self.due.root.next:\n            return 0 ", "        if False:\n            return 0 "),
-    Mutant("core: extend does not look again after asking the clock", CORE, "        if task.timer != <PyObject*>self:\n            return False", "        if task.timer == NULL:\n            return False"),
-    Mutant("core: a task that moves stays in its old timer's books", CORE, "(<Timer>task.timer).leave(&task.entry, CANCELLED)", "list_remove(&task.entry)"),
+    Mutant("core: extend does not look again after asking the clock", CORE, "        if not self.has(task):\n            return False", "        if task.entry.state != PENDING:\n            return False"),
+    Mutant("core: a task that moves stays in its old timer's books", CORE, "    timer_of(task).leave(&task.entry, CANCELLED)", "    list_remove(&task.entry)"),
     Mutant("core: a wall clock set back is not noticed", CORE, "if tick < self.wall_queue.now:", "if False:"),
 ]  # fmt: skip

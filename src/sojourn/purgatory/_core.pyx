@@ -15,7 +15,7 @@ from cpython.object cimport Py_EQ, PyObject_Hash, PyObject_RichCompareBool
 from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 
-from sojourn.timer._core cimport CANCELLED as TASK_CANCELLED, TimerTaskEntry, as_delay
+from sojourn.timer._core cimport PENDING as TASK_PENDING, TimerTaskEntry, as_delay, leave_timer
 
 from functools import partial
 
@@ -134,9 +134,7 @@ cdef class DelayedOperation(TimerTask):
         return True             # where another thread is trying it just now, that one tells
 
     cdef int leave_timer(self) except -1:
-        if self.timer != NULL:
-            (<Timer>self.timer).leave(&self.entry, TASK_CANCELLED)
-            self.timer = NULL
+        if leave_timer(self):
             Py_DECREF(self)     # the timer's reference; the caller has its own
         return 0
 
@@ -600,9 +598,9 @@ cdef class Watchers:
         cdef TimerTaskEntry* behind = operation.entry.next
         cdef PyObject* other = <PyObject*>(<char*>behind - (<char*>&operation.entry - <char*><PyObject*>operation))
         self.last = here
-        if not is_near or operation.timer == NULL:
+        if not is_near or operation.entry.state != TASK_PENDING:
             return
-        if behind.index != operation.entry.index or Py_TYPE(other) != Py_TYPE(<PyObject*>operation):
+        if behind.kind != operation.entry.kind or Py_TYPE(other) != Py_TYPE(<PyObject*>operation):
             return              # a bucket of the timer, an entry of a batch, or something else
         if (<DelayedOperation>other).has_one_key:
             self.fetch_bucket((<DelayedOperation>other).own.hash)

@@ -11,14 +11,20 @@ cdef enum:
     CANCELLED = 3
     SLOTS = 40                  # HISTOGRAM_SIZE
 
+cdef enum:                      # what an entry is
+    ALONE = 0                   # part of a TimerTask
+    ON_WALL = 1                 # the same, and its deadline one of the wall clock
+    BATCHED = 2                 # in the array of a TaskBatch
+    ROOT = 3                    # of a list
+
 
 cdef struct TimerTaskEntry:
     TimerTaskEntry* prev
     TimerTaskEntry* next
     int64_t deadline_ms         # by its clock
-    uint32_t index              # its place in its batch; ALONE inside a TimerTask
+    uint32_t index              # of a pending task: its timer's number; in a batch: its place there
     uint8_t state
-    uint8_t on_wall
+    uint8_t kind
     unsigned short arming       # how often it has joined a timer
 
 
@@ -52,16 +58,14 @@ cdef struct DelayQueue:
 @cython.no_gc
 cdef class TimerTask:
     cdef TimerTaskEntry entry
-    cdef PyObject* timer        # borrowed: a timer lets go of its tasks before it dies
     cdef int64_t delay
-    cdef object callback
-    cdef tuple args
+    cdef object call            # the callback, or a tuple of it and its arguments; None once it has let go of them
 
 
 cdef class TaskBatch:
     cdef PyObject** memory      # this object's address, then the entries
     cdef TimerTaskEntry* entries
-    cdef PyObject* timer        # borrowed, as in TimerTask
+    cdef PyObject* timer        # borrowed: a timer lets go of its tasks before it dies
     cdef Py_ssize_t length
     cdef Py_ssize_t linked      # entries in the wheel; while there are any it holds a reference to this batch
     cdef bint has_promoted
@@ -79,6 +83,7 @@ cdef class Timer:
     cdef DelayQueue* queue
     cdef DelayQueue* wall_queue
     cdef TimerTaskList due
+    cdef int64_t number         # by which its tasks know it
     cdef readonly int64_t tick_ms
     cdef readonly int64_t wheel_size
     cdef readonly object clock
@@ -108,6 +113,7 @@ cdef class Timer:
     cdef int arm(self, TimerTask task, int64_t now_ns) except -1
     cdef int wake(self) except -1
     cdef bint extend(self, TimerTask task, int64_t delay, given) except -1
+    cdef bint has(self, TimerTask task) noexcept
     cdef void leave(self, TimerTaskEntry* entry, int state) noexcept
     cdef void count_out(self, TimerTaskEntry* entry, int state) noexcept
     cdef bint advance(self, int64_t now_ns, int64_t wall_ns) noexcept
@@ -120,3 +126,4 @@ cdef class Timer:
 
 
 cdef int64_t as_delay(object value, object name=*) except -1
+cdef bint leave_timer(TimerTask task) noexcept

@@ -7,6 +7,9 @@ Read those two first; this file keeps their names. What is different here:
   callback, a finaliser set off by a garbage collection or by dropping a reference) runs before or after it, never within.
 * A `TimerTask` is not tracked by the garbage collector, whose walks over a million pending tasks would cost more than
   the wheel does. So a finished task lets go of its callback, and a timer's reference to a task ends with its pending.
+* A `TimerTask` is 64 bytes, one line of the processor's cache: far more than the instructions, it is the lines fetched
+  from memory that a million pending tasks cost. So a task knows its timer by a number, and a call with arguments is one
+  tuple.
 * The tasks of one `schedule_many` are entries of 32 bytes in one array, until somebody asks for one of them.
 * A cancelled task is unlinked some cancellations later: see `leave_later`.
 """
@@ -14,7 +17,7 @@ Read those two first; this file keeps their names. What is different here:
 cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.long cimport PyLong_AsLongLongAndOverflow
-from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from cpython.time cimport PyTime_MonotonicRaw, PyTime_TimeRaw
 
@@ -32,17 +35,18 @@ cdef extern from *:
     #define count_trailing_zeros(bits) __builtin_ctzll(bits)
     #define bit_count(bits) __builtin_popcountll(bits)
     #define bit_length(bits) ((bits) ? 64 - __builtin_clzll(bits) : 0)
-    #define fetch_links(entry) __builtin_prefetch((entry), 1)
-    #define fetch_ahead(entry) (fetch_links(entry), __builtin_prefetch((char *)(entry) + 48, 1))
+    #define fetch_ahead(entry) __builtin_prefetch((entry), 1)
+    #define tuple_items(tuple) (((PyTupleObject *)(tuple))->ob_item)
     """
     int count_trailing_zeros(uint64_t bits) noexcept nogil
     int bit_count(uint64_t bits) noexcept nogil
     int bit_length(uint64_t bits) noexcept nogil
-    void fetch_links(TimerTaskEntry* entry) noexcept nogil      # from memory, while there is something else to do
-    void fetch_ahead(TimerTaskEntry* entry) noexcept nogil      # the same for all of a task
+    void fetch_ahead(TimerTaskEntry* entry) noexcept nogil      # from memory, while there is something else to do
+    PyObject** tuple_items(tuple items) noexcept
 
 cdef extern from "Python.h":
     void Py_FatalError(const char* message) noexcept
+    object PyObject_Vectorcall(PyObject* callable, PyObject** args, size_t count, PyObject* names)
     ctypedef struct PyTypeObject:
         pass
 
@@ -56,14 +60,15 @@ cdef enum:
 
 cdef enum:
     NS_PER_MS = 1_000_000
-    AHEAD_BYTES = 4096  # some fifty tasks: about as many as are cancelled while one comes from memory
-    LEAVING = 16        # cancelled tasks that are still linked, at most
+    AHEAD_BYTES = 4096  # 64 tasks: about as many as are cancelled while one comes from memory
+    LEAVING = 32        # cancelled tasks that are still linked, at most
 
 cdef int64_t LAST_MS = MAX_MS
 cdef int64_t NEVER = 2**63 - 1
 cdef int64_t NO_LIMIT = 2**62
+cdef int64_t NO_NUMBER = -1
+cdef int64_t LONGEST_BATCH = 2**32 - 1
 cdef int64_t LATEST_MS = 10**12      # lateness beyond 30 years is not told apart
-cdef uint32_t ALONE = 0xFFFFFFFF
 cdef Py_ssize_t ENTRY_OFFSET         # of the entry in a TimerTask
 cdef int64_t WALL_ORIGIN = WALL_ORIGIN_MS
 cdef tuple STATES = tuple(TaskState)
@@ -74,6 +79,7 @@ assert HISTOGRAM_SIZE == SLOTS
 
 cdef inline void list_init(TimerTaskList* bucket) noexcept:
     bucket.root.prev = bucket.root.next = &bucket.root
+    bucket.root.kind = ROOT
 
 
 cdef inline bint list_is_empty(TimerTaskList* bucket) noexcept:
@@ -390,8 +396,8 @@ cdef inline void leave_later(TimerTaskEntry* entry) noexcept:
     tell: it counts no more, has let go of its callback, and subclasses, whose end may be seen, are not kept waiting.
     """
     global leaving_count, leaving_first
-    fetch_links(entry.prev)
-    fetch_links(entry.next)
+    fetch_ahead(entry.prev)
+    fetch_ahead(entry.next)
     if leaving_count == LEAVING:
         leave_first()
     leaving[(leaving_first + leaving_count) % LEAVING] = entry
@@ -438,45 +444,40 @@ cdef class TimerTask:
     A task made from a callback lets go of it once it has run or been cancelled. A subclass can be added again.
     """
 
-    def __cinit__(self):         # takes no argument, so that subclasses may take any
-        self.entry.index = ALONE
-
     def __init__(self, delay_ms=0, callback=None, *args):
         self.delay = as_delay(delay_ms)
-        self.callback = callback
-        self.args = args
+        self.call = call_of(callback, args)
 
     def run(self):
         """What to do when the deadline has come; subclasses say."""
-        if self.callback is None:
+        if self.call is None:
             raise TypeError(f"{self!r} has nothing to run: give it a callback, or a run() of its own in a subclass")
-        return self.callback(*self.args)
+        return make_call(self.call)
 
     def cancel(self):
         """Prevent the run. True exactly for the caller that did."""
-        if self.timer == NULL:
+        if self.entry.state != PENDING:
             return False
-        cdef Timer timer = <Timer>self.timer
+        cdef Timer timer = timer_of(self)
         fetch_next_cancelled(<char*>&self.entry)
         timer.count_out(&self.entry, CANCELLED)
-        self.timer = NULL
         leave_later(&self.entry)
         if timer._size == 0 or type(self) is not TimerTask:
             settle()
-        self.callback = self.args = None
+        self.call = None
         return True
 
     def extend(self, delay_ms):
         """Re-arm in place, to run `delay_ms` from now. False if it has run or been cancelled already."""
         cdef int64_t delay = as_delay(delay_ms)
-        cdef PyObject* timer = self.timer
-        while timer != NULL:
-            if (<Timer>timer).extend(self, delay, delay_ms):
+        cdef Timer timer
+        while self.entry.state == PENDING:
+            timer = timer_of(self)
+            if timer.extend(self, delay, delay_ms):
                 return True
-            if self.timer == timer and not (<Timer>timer)._is_open:
+            if timer.has(self) and not timer._is_open:
                 return False            # about to be handed back
-            timer = self.timer          # it has moved, or ended
-        return False
+        return False                    # it has ended; had it moved, the next turn would find it there
 
     @property
     def delay_ms(self):
@@ -504,7 +505,8 @@ cdef class TimerTask:
         return self.entry.state == CANCELLED
 
     def __repr__(self):
-        what = getattr(self.callback, "__qualname__", None) or type(self).__qualname__
+        callback = (<tuple>self.call)[0] if type(self.call) is tuple else self.call
+        what = getattr(callback, "__qualname__", None) or type(self).__qualname__
         state = self.state.name.lower()
         return f"<TimerTask {what} {state} delay_ms={self.delay_ms} deadline_ms={self.deadline_ms}>"
 
@@ -514,6 +516,17 @@ task_memory_serve(<PyTypeObject*>TimerTask)
 cdef TimerTask _sample = TimerTask.__new__(TimerTask)
 ENTRY_OFFSET = <char*>&_sample.entry - <char*><PyObject*>_sample
 _sample = None
+
+
+cdef object call_of(callback, tuple args):
+    """A callback and its arguments as one object: the callback itself if there are none, a tuple if there are."""
+    return (callback, *args) if args else callback
+
+
+cdef inline object make_call(call):
+    if type(call) is not tuple:         # which is no callback
+        return call()
+    return PyObject_Vectorcall(tuple_items(call)[0], tuple_items(call) + 1, len(<tuple>call) - 1, NULL)
 
 
 cdef inline TimerTask task_of(TimerTaskEntry* entry):
@@ -593,20 +606,19 @@ cdef class TaskBatch:
         cdef TimerTask task = TimerTask.__new__(TimerTask)
         cdef TimerTaskEntry* entry = &self.entries[i]
         cdef bint is_pending
-        args = self.arguments(i)
+        call = call_of(self.callback, self.arguments(i))
         if entry.state == PROMOTED:
             return <TimerTask><PyObject*>entry.next
         is_pending = entry.state == PENDING
         task.delay = entry.deadline_ms - self.armed_ms
         task.entry = entry[0]
-        task.entry.index = ALONE
+        task.entry.kind = ALONE
         if is_pending or entry.state == RUNNING:
-            task.callback = self.callback
-            task.args = args
+            task.call = call
         if entry.state == RUNNING:
             task.entry.state = EXPIRED
         if is_pending:
-            task.timer = self.timer
+            task.entry.index = (<Timer>self.timer).number
             entry.prev.next = entry.next.prev = &task.entry
             Py_INCREF(task)     # for the wheel
         entry.state = PROMOTED
@@ -638,7 +650,7 @@ cdef TaskBatch batch_new(object delays_ms):
     cdef Py_ssize_t length = len(delays_ms)
     cdef TaskBatch batch = TaskBatch.__new__(TaskBatch)
     batch.memory = <PyObject**>PyMem_Calloc(1, sizeof(PyObject*) + length * sizeof(TimerTaskEntry))
-    if batch.memory == NULL or length >= ALONE:
+    if batch.memory == NULL or length > LONGEST_BATCH:
         raise MemoryError(f"{length} tasks are too many for one batch")
     batch.memory[0] = <PyObject*>batch
     batch.entries = <TimerTaskEntry*>(batch.memory + 1)
@@ -666,6 +678,7 @@ cdef bint batch_fill_from_array(TaskBatch batch, object delays_ms) except -1:
     try:
         for i in range(batch.length if is_plain else 0):
             batch.entries[i].index = <uint32_t>i
+            batch.entries[i].kind = BATCHED
             batch.entries[i].deadline_ms = (<int64_t*>(<char*>view.buf + i * view.strides[0]))[0]
             if batch.entries[i].deadline_ms < 0:
                 as_delay(batch.entries[i].deadline_ms, f"delays_ms[{i}]")
@@ -680,6 +693,7 @@ cdef int batch_fill(TaskBatch batch, object delays_ms) except -1:
         if i == batch.length:
             raise RuntimeError("delays_ms has more items than its length says")
         batch.entries[i].index = <uint32_t>i
+        batch.entries[i].kind = BATCHED
         try:
             batch.entries[i].deadline_ms = as_delay(delay_ms)
         except ValueError:
@@ -698,6 +712,49 @@ cdef inline void let_others_run():
 
 # The timer ------------------------------------------------------------------------------------------------------------
 
+cdef PyObject** timers = NULL        # by their numbers; a vacant place holds the number of the next vacant one
+cdef uint32_t timer_places = 0
+cdef uint32_t first_vacant = 0
+
+
+cdef int64_t number_for(Timer timer) except -1:
+    global timers, timer_places, first_vacant
+    cdef uint32_t number = first_vacant
+    cdef uint32_t places = max(16, 2 * timer_places)
+    cdef uint32_t i
+    cdef PyObject** larger
+    if number == timer_places:
+        larger = <PyObject**>PyMem_Realloc(timers, places * sizeof(PyObject*))
+        if larger == NULL:
+            raise MemoryError
+        timers = larger
+        for i in range(timer_places, places):
+            timers[i] = <PyObject*><size_t>(i + 1)
+        timer_places = places
+    first_vacant = <uint32_t><size_t>timers[number]
+    timers[number] = <PyObject*>timer
+    return number
+
+
+cdef void number_vacated(uint32_t number) noexcept:
+    global first_vacant
+    timers[number] = <PyObject*><size_t>first_vacant
+    first_vacant = number
+
+
+cdef inline Timer timer_of(TimerTask task):
+    """The timer in which it is pending. The number says nothing otherwise."""
+    return <Timer>timers[task.entry.index]
+
+
+cdef bint leave_timer(TimerTask task) noexcept:
+    """Cancel a task that is pending; the timer's reference to it is then the caller's to drop."""
+    if task.entry.state != PENDING:
+        return False
+    timer_of(task).leave(&task.entry, CANCELLED)
+    return True
+
+
 cdef class Timer:
     """Wheels on a clock. add, cancel, extend: O(1). Not moved by anything yet: see `SystemTimer` and `AsyncTimer`."""
 
@@ -705,6 +762,8 @@ cdef class Timer:
 
     def __cinit__(self):         # takes no argument, so that subclasses may take any
         list_init(&self.due)
+        self.number = NO_NUMBER
+        self.number = number_for(self)
         self.wheel_size = 2
         self.queue = queue_new(2, 1, 0)     # for a subclass that forgets to call __init__: closed and empty, but sound
 
@@ -734,13 +793,13 @@ cdef class Timer:
         entry = self.due.root.next
         while entry != &self.due.root:      # first nobody is pending here any more, then whatever that sets off may happen
             entry.state = IDLE
-            if entry.index == ALONE:
-                task_of(entry).timer = NULL
             entry = entry.next
+        if self.number != NO_NUMBER:
+            number_vacated(self.number)
         while not list_is_empty(&self.due):
             entry = self.due.root.next
             list_remove(entry)
-            if entry.index == ALONE:
+            if entry.kind != BATCHED:
                 Py_DECREF(task_of(entry))
             else:
                 batch_of(entry).left(1)
@@ -756,8 +815,7 @@ cdef class Timer:
         if not callable(callback):
             raise not_callable(callback)
         task.delay = delay
-        task.callback = callback
-        task.args = args
+        task.call = call_of(callback, args) if args else callback
         self.add_task(task, delay, delay_ms)
         return task
 
@@ -768,7 +826,7 @@ cdef class Timer:
         return self.add_checked(task)
 
     cdef TimerTask add_checked(self, TimerTask task):
-        if type(task) is TimerTask and task.callback is None:
+        if type(task) is TimerTask and task.call is None:
             raise TypeError(f"{task!r} has let go of its callback: schedule a new task, or subclass TimerTask to add again")
         delay_ms = task.delay_ms
         self.add_task(task, as_delay(delay_ms), delay_ms)
@@ -779,9 +837,8 @@ cdef class Timer:
         cdef TimerTask task = TimerTask.__new__(TimerTask)
         cdef int64_t now_ns
         task.entry.deadline_ms = wall_ms(when)
-        task.entry.on_wall = True
-        task.callback = callback
-        task.args = args
+        task.entry.kind = ON_WALL
+        task.call = call_of(callback, args)
         now_ns = self.wall_ns()
         task.delay = max(0, task.entry.deadline_ms - floor_ms(now_ns))
         if self.wall_queue == NULL:
@@ -914,16 +971,16 @@ cdef class Timer:
     def _run_task(self, TimerTask task):
         """Run one task that has been taken; whatever it raises goes to `_failed`."""
         cdef unsigned short arming = task.entry.arming
-        callback, args = task.callback, task.args       # ours, whatever the task does to itself meanwhile
+        call = task.call                # ours, whatever the task does to itself meanwhile
         try:
-            result = callback(*args) if type(task) is TimerTask else task.run()
+            result = make_call(call) if type(task) is TimerTask else task.run()
             if self.takes_results and result is not None:
                 self._returned(task, result)
         except BaseException as exception:
             self._failed(task, exception)
         finally:
-            if task.timer == NULL and task.entry.arming == arming:      # not armed again meanwhile
-                task.callback = task.args = None
+            if task.entry.state != PENDING and task.entry.arming == arming:      # not armed again meanwhile
+                task.call = None
 
     def _take_all(self, state):
         """Close the door, and hand out whatever is pending, soonest first and from now on in `state`."""
@@ -933,9 +990,8 @@ cdef class Timer:
         tasks = self.snapshot()
         left = []
         for task in tasks:
-            if task.timer == <PyObject*>self:
+            if self.has(task):
                 self.leave(&task.entry, to_state)
-                task.timer = NULL
                 left.append(task)
                 Py_DECREF(task)
         return left
@@ -989,7 +1045,7 @@ cdef class Timer:
         """Arm the task, in one step; then wake the driver if need be."""
         self.join(task)
         task.entry.deadline_ms = ceil_ms(now_ns) + delay
-        task.entry.on_wall = False
+        task.entry.kind = ALONE
         self.arm(task, now_ns)
         return 0
 
@@ -1017,17 +1073,15 @@ cdef class Timer:
         """Make the task one of ours, and unlinked."""
         if not self._is_open:
             self._refuse()
-        if task.timer == <PyObject*>self:
+        if self.has(task):
             list_remove(&task.entry)
             self.extended += 1
             return 0
-        if task.timer != NULL:
-            (<Timer>task.timer).leave(&task.entry, CANCELLED)
-        else:
+        if not leave_timer(task):
             if task.entry.state == CANCELLED:
                 settle()        # it may still be linked where it was
             Py_INCREF(task)
-        task.timer = <PyObject*>self
+        task.entry.index = <uint32_t>self.number
         task.entry.state = PENDING
         task.entry.arming += 1
         self._size += 1
@@ -1036,12 +1090,11 @@ cdef class Timer:
 
     cdef inline int arm(self, TimerTask task, int64_t now_ns) except -1:
         """Put the task in its queue for its deadline, and wake the driver if that comes first."""
-        cdef DelayQueue* queue = self.wall_at(now_ns) if task.entry.on_wall else self.queue
+        cdef DelayQueue* queue = self.wall_at(now_ns) if task.entry.kind == ON_WALL else self.queue
         cdef int is_first = queue_add(queue, &task.entry, queue_tick(queue, now_ns))
         if is_first < 0:
             list_link(&self.due.root, &task.entry, self.due.root.next)     # linked somewhere, so that leave() can unlink it
             self.leave(&task.entry, IDLE)
-            task.timer = NULL
             Py_DECREF(task)
             raise MemoryError("no room for another overflow wheel")
         if is_first and self._is_napping:
@@ -1054,12 +1107,12 @@ cdef class Timer:
         return 0
 
     cdef bint extend(self, TimerTask task, int64_t delay, given) except -1:
-        cdef bint on_wall = task.entry.on_wall
+        cdef bint on_wall = task.entry.kind == ON_WALL
         cdef int64_t now_ns = self.wall_ns() if on_wall else self.now_ns()
         self.check_fits(delay, ceil_ms(now_ns), "delay_ms", given)
-        if task.timer != <PyObject*>self:
+        if not self.has(task):
             return False        # it has moved, or ended: the clock was Python code
-        if on_wall != task.entry.on_wall:
+        if on_wall != (task.entry.kind == ON_WALL):
             return self.extend(task, delay, given)
         if not self._is_open:
             return self._refuse_to_extend()
@@ -1068,6 +1121,9 @@ cdef class Timer:
         task.entry.deadline_ms = ceil_ms(now_ns) + delay
         self.arm(task, now_ns)
         return True
+
+    cdef inline bint has(self, TimerTask task) noexcept:
+        return task.entry.state == PENDING and task.entry.index == self.number
 
     cdef inline void leave(self, TimerTaskEntry* entry, int state) noexcept:
         """Take a pending entry out. What it refers to stays, for the caller to drop when all is in order."""
@@ -1101,7 +1157,7 @@ cdef class Timer:
 
     cdef int fire(self, TimerTaskEntry* entry) except -1:
         """Take the first due entry and run it; 1 if that happened."""
-        cdef int64_t now_ns = self.wall_ns() if entry.on_wall else self.now_ns()
+        cdef int64_t now_ns = self.wall_ns() if entry.kind == ON_WALL else self.now_ns()
         cdef TimerTask task
         settle()
         if entry != self.due.root.next:
@@ -1109,11 +1165,10 @@ cdef class Timer:
         self.leave(entry, EXPIRED)
         fetch_ahead(self.due.root.next.next)
         self.note_lateness(now_ns, entry.deadline_ms)
-        if entry.index != ALONE:
+        if entry.kind == BATCHED:
             self.fire_batched(batch_of(entry), entry.index)
             return 1
         task = task_of(entry)
-        task.timer = NULL
         Py_DECREF(task)         # the wheel's reference; `task` holds our own
         if self.executor is None:
             self._run_task(task)
@@ -1149,8 +1204,8 @@ cdef class Timer:
         finally:
             if batch.entries[i].state == PROMOTED:
                 task = batch.task(i)
-                if task.timer == NULL:      # not armed again meanwhile
-                    task.callback = task.args = None
+                if task.entry.state != PENDING:     # not armed again meanwhile
+                    task.call = None
         return 0
 
     cdef inline void note_lateness(self, int64_t now_ns, int64_t deadline_ms) noexcept:
@@ -1178,7 +1233,7 @@ cdef class Timer:
             Py_INCREF(owner_of(entries[i]))
         for i in range(length):
             owner = owner_of(entries[i])
-            tasks.append(owner if entries[i].index == ALONE else (<TaskBatch>owner).task(entries[i].index))
+            tasks.append((<TaskBatch>owner).task(entries[i].index) if entries[i].kind == BATCHED else owner)
             Py_DECREF(owner)
         PyMem_Free(entries)
         tasks.sort(key=_deadline_ms)
@@ -1196,7 +1251,7 @@ cdef class Timer:
 
 
 cdef inline object owner_of(TimerTaskEntry* entry):
-    return task_of(entry) if entry.index == ALONE else batch_of(entry)
+    return batch_of(entry) if entry.kind == BATCHED else task_of(entry)
 
 
 def _deadline_ms(TimerTask task):
@@ -1209,8 +1264,8 @@ cdef int64_t list_check(Timer timer, TimerTaskList* bucket) except -1:
     while entry != &bucket.root:
         assert entry.prev.next == entry == entry.next.prev, "the list is linked both ways"
         assert entry.state == PENDING, "who is linked is pending"
-        if entry.index == ALONE:
-            assert task_of(entry).timer == <PyObject*>timer, "here"
+        if entry.kind != BATCHED:
+            assert timer.has(task_of(entry)), "here"
         else:
             assert batch_of(entry).timer == <PyObject*>timer and batch_of(entry).linked > 0, "here"
         count += 1

@@ -14,6 +14,7 @@
 
 #define PAGE_BYTES ((size_t)1 << 21)
 #define KEPT_BYTES ((size_t)1 << 16)
+#define HEAD_BYTES ((size_t)64) /* of a page: slots of 64 bytes then lie in one line of the cache each */
 
 typedef struct Page {
     struct Page *prev, *next; /* among the pages that have room */
@@ -53,7 +54,7 @@ static Page *page_new(void) {
 #endif
     pages++;
     ((Page *)page)->is_huge = is_huge;
-    ((Page *)page)->fresh = page + sizeof(Page);
+    ((Page *)page)->fresh = page + HEAD_BYTES;
     return (Page *)page;
 }
 
@@ -66,7 +67,7 @@ static void page_emptied(Page *page) {
     size_t others_in_use = pages - 1 - (spare != NULL);
     page_unlink(page);
     page->freed = NULL;
-    page->fresh = (char *)page + sizeof(Page);
+    page->fresh = (char *)page + HEAD_BYTES;
     if (others_in_use > 0) {
         if (spare == NULL) spare = page; /* likely to be needed again */
         else page_release(page);
