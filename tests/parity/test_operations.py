@@ -10,7 +10,8 @@ from parity import random_rules
 from parity.operations import as_table, by_law, operations
 from parity.tables import as_outcomes
 from parity.tables import as_table as as_log
-from sojourn.pipeline import local
+from sojourn.pipeline import grouping, local
+from sojourn.rules import Rule, seen
 
 
 @pytest.mark.parametrize("most_keys", [1, 4])
@@ -27,13 +28,28 @@ def test_the_events_of_all_its_keys_count_for_an_operation(seed: int, most_keys:
 @pytest.mark.parametrize("rows", [1, 20])
 @pytest.mark.parametrize("most_keys", [1, 4])
 @pytest.mark.parametrize("seed", range(8))
-def test_shares_of_whatever_size_decide_as_the_law(
+def test_shards_of_whatever_size_decide_as_the_law(
     seed: int, most_keys: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "ENOUGH_ROWS", rows)
+    monkeypatch.setattr(grouping, "ENOUGH_ROWS", rows)
     random = Random(seed)
     rules = [random_rules.rule(random, f"r{i}") for i in range(3)]
     given = operations(random, rules, 60, most_keys)
     log = random_rules.log(random, random.choice([0, 10, 100]))
     result = local.outcomes(as_log(log), rules, unit="ms", operations=as_table(given))
     assert as_outcomes(result.outcomes) == by_law(rules, given, log)
+
+
+@pytest.mark.parametrize("rows", [1, 100_000])
+@pytest.mark.parametrize("seed", range(8))
+def test_where_the_keys_are_the_sources_each_key_is_another(
+    seed: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grouping, "ENOUGH_ROWS", rows)
+    random = Random(seed)
+    quorum = Rule("quorum", "open", seen("a", times=2, distinct="source"), within="1 min")
+    given = operations(random, [quorum], 60, most_keys=4)
+    log = [event._replace(source=event.key) for event in random_rules.log(random, 100)]
+    result = local.outcomes(as_log(log), quorum, unit="ms", source="key", operations=as_table(given))
+    assert as_outcomes(result.outcomes) == by_law([quorum], given, log)
+    assert {"completed", "expired"} == set(result.outcomes["outcome"].to_pylist())

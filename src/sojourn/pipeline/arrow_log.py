@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import ConfigError
 from ..rules import Column, UntilColumn
 from .arrow_times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, is_text, times
-from .kernel import UNREADABLE, Numbers
+from .kernel import UNREADABLE, Events, Numbers
 from .kernel.search import Flags, Ints
 from .plan import Plan
 from .reasons import Amount, Limit, Word
@@ -77,6 +77,24 @@ class ArrowLog:
         sources = self.source.values
         is_encoded = pa.types.is_dictionary(sources.type)
         return _indices(sources if is_encoded else sources.dictionary_encode("encode"))
+
+    @property
+    def source_is_key(self) -> bool:
+        return self._plan.columns.get(SOURCE) == self._plan.columns[KEY]
+
+    def events(self, rows: Ints, starts: Ints, source: Ints | None = None, *, opens: bool = False) -> Events:
+        """Some rows as the kernel wants them, in these groups; `source` is that of each, unless they have a column."""
+        if source is None and self.source_code is not None:
+            source = self.source_code[rows]
+        return Events(
+            starts=starts,
+            at=self.at.ms[rows],
+            kind=self.kind_code[rows],
+            kinds=self._plan.kinds,
+            source=source,
+            numbers={name: self.number(name).take(rows) for name in self._plan.numbers},
+            deadlines={within: self.deadline(within)[rows] for within in self._plan.withins if opens},
+        )
 
     @property
     def words(self) -> dict[str, Word]:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from .arrow_log import Texts, in_one_piece, texts
 from .arrow_times import NEGATIVE, TOO_FAR, UNKNOWN, durations, times
+from .grouping import in_parallel, shards_for, shards_of
 from .kernel.search import Flags, Ints, ranges
 from .plan import Plan
 from .quarantine import quarantined, reasons_of
@@ -18,8 +19,8 @@ from .schema import KEY, KEYS, OPENED_AT, OPERATION_ID, RULE, WITHIN
 
 
 class Given(NamedTuple):
-    """Operations that can be used. Number i waits on the keys of group[starts[i]:starts[i + 1]], and shows the first,
-    under the rule of place rule[i]."""
+    """Operations that can be used. Number i waits on keys[starts[i]:starts[i + 1]], and shows the first of them, under
+    the rule of place rule[i]."""
 
     operation_id: pa.Array
     shown_key: pa.Array
@@ -27,7 +28,7 @@ class Given(NamedTuple):
     opened_at: Ints
     deadline: Ints
     starts: Ints
-    group: Ints
+    keys: pa.Array
 
     def take(self, rows: Ints) -> Given:
         if len(rows) == len(self.rule):
@@ -40,21 +41,17 @@ class Given(NamedTuple):
             self.opened_at[rows],
             self.deadline[rows],
             _starts(counts),
-            self.group[ranges(self.starts[rows], counts)],
+            self.keys.take(pa.array(ranges(self.starts[rows], counts))),
         )
 
-    def watches(self) -> tuple[Ints, Ints]:
-        """The pairs of a group and an operation that waits on it, each once, by group."""
-        count = max(1, len(self.rule))
-        operation = np.repeat(np.arange(len(self.rule)), np.diff(self.starts))
-        pairs = np.sort(self.group * count + operation)
-        is_new = np.ones(len(pairs), bool)
-        is_new[1:] = pairs[1:] != pairs[:-1]
-        return np.divmod(pairs[is_new], count)
+    @property
+    def owner(self) -> Ints:
+        """The operation that waits on each key of `keys`."""
+        return np.repeat(np.arange(len(self.rule)), np.diff(self.starts))
 
 
-def read_operations(table: pa.Table, plan: Plan, keys: pa.Array) -> tuple[Given, pa.Table]:
-    """The operations, and the rows that are set aside. `keys` are those of the groups; all others share one more."""
+def read_operations(table: pa.Table, plan: Plan) -> tuple[Given, pa.Table]:
+    """The operations, and the rows that are set aside."""
     plan.check_operations(table.column_names)
     operation_id = texts(OPERATION_ID, in_one_piece(table[OPERATION_ID]))
     opened_at = times(OPENED_AT, in_one_piece(table[OPENED_AT]), plan.unit)
@@ -71,12 +68,9 @@ def read_operations(table: pa.Table, plan: Plan, keys: pa.Array) -> tuple[Given,
     reason, reasons = reasons_of(operation_checks(facts), len(table))
     starts = _starts(counts)
     shown = pa.array(starts[:-1], mask=counts == 0)
-    group = pc.index_in(waited.values, keys.cast(waited.values.type)).fill_null(len(keys)).to_numpy()
     deadline = opened_at.ms + within
-    found = Given(
-        operation_id.values, waited.values.take(shown), rule, opened_at.ms, deadline, starts, group.astype(np.int64)
-    )
-    reason[_given_twice(found, waited.values, np.flatnonzero(reason < 0))] = len(reasons)
+    found = Given(operation_id.values, waited.values.take(shown), rule, opened_at.ms, deadline, starts, waited.values)
+    reason[_given_twice(found, np.flatnonzero(reason < 0))] = len(reasons)
     aside = quarantined(table, reason, [*reasons, GIVEN_TWICE], None)
     return found.take(np.flatnonzero(reason < 0)), aside
 
@@ -122,18 +116,23 @@ def _within(table: pa.Table, plan: Plan, rule: Ints) -> tuple[Ints, Limit | None
     return np.maximum(ms, 0), Limit(is_missing, ms == UNKNOWN, ms == NEGATIVE, ms == TOO_FAR)
 
 
-def _given_twice(found: Given, keys: pa.Array, rows: Ints) -> Ints:
+def _given_twice(found: Given, rows: Ints) -> Ints:
     """Those of the rows whose name another one has that is opened and due before it."""
-    names = found.operation_id if len(rows) == len(found.rule) else found.operation_id.take(pa.array(rows))
-    code = names.dictionary_encode().indices.to_numpy()
-    if not len(rows) or int(code[-1]) + 1 == len(rows):  # as many names as rows
+    shards = shards_of(found.operation_id, rows, shards_for(len(rows)))
+    return np.concatenate(in_parallel(lambda own: _twice_among(found, own), shards))
+
+
+def _twice_among(found: Given, rows: Ints) -> Ints:
+    encoded = found.operation_id.take(pa.array(rows)).dictionary_encode()
+    if len(encoded.dictionary) == len(rows):
         return rows[:0]
+    code = encoded.indices.to_numpy()
     ordered = sorted(
         (
             found.operation_id[row].as_py(),
             found.opened_at[row],
             found.deadline[row],
-            tuple(key.encode() for key in keys[found.starts[row] : found.starts[row + 1]].to_pylist()),
+            tuple(key.encode() for key in found.keys[found.starts[row] : found.starts[row + 1]].to_pylist()),
             found.rule[row],
             row,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .kernel.search import Ints, order_by
+
+ENOUGH_ROWS = 100_000
+"""So many at a time fit the caches of a processor; fewer would keep the interpreter busy."""
+
+MOST_SHARDS = 256
+
+Part = TypeVar("Part")
+Done = TypeVar("Done")
 
 _LAST_BYTES = 3
 _GOLDEN = np.uint32(2_654_435_769)
@@ -24,13 +33,29 @@ class Groups(NamedTuple):
     starts: Ints
     names: pa.Array
 
+    @property
+    def of_rows(self) -> Ints:
+        """The group of each row, in their order."""
+        return np.repeat(np.arange(len(self.names)), np.diff(self.starts))
+
 
 def by_key(keys: pa.Array, at: Ints) -> Groups:
     """The groups of rows in any order."""
     encoded = keys.dictionary_encode()
+    return _groups(encoded.indices.to_numpy(), at, encoded.dictionary)
+
+
+def by_key_and_asked(keys: pa.Array, at: Ints, asked: pa.Array) -> tuple[Groups, Ints]:
+    """The same, with the group of each key that is asked for; some of these groups may have no rows."""
+    both = [part.cast(pa.large_string()) for part in (keys, asked)] if keys.type != asked.type else [keys, asked]
+    encoded = pa.concat_arrays(both).dictionary_encode()
     code = encoded.indices.to_numpy()
-    counts = np.bincount(code, minlength=len(encoded.dictionary))
-    return Groups(order_by(code, at), np.append(0, np.cumsum(counts)), encoded.dictionary)
+    return _groups(code[: len(keys)], at, encoded.dictionary), code[len(keys) :]
+
+
+def _groups(code: NDArray[np.int32], at: Ints, names: pa.Array) -> Groups:
+    counts = np.bincount(code, minlength=len(names))
+    return Groups(order_by(code, at), np.append(0, np.cumsum(counts)), names)
 
 
 def in_order(keys: pa.Array) -> Groups:
@@ -41,24 +66,9 @@ def in_order(keys: pa.Array) -> Groups:
     return Groups(np.arange(len(keys)), np.append(starts, len(keys)), keys.take(pa.array(starts)))
 
 
-class Share(NamedTuple):
-    """The groups `first` to `end` - 1, and the operations on them, which are sorted by group: a slice."""
-
-    first: int
-    end: int
-    operations: slice
-
-
-def shares_of(starts: Ints, group: Ints, count: int) -> list[Share]:
-    """Groups dealt out to about so many shares of events and operations; `group` is that of each operation, sorted."""
-    load = starts + np.append(0, np.cumsum(np.bincount(group, minlength=len(starts) - 1)))
-    cuts = np.searchsorted(load, np.linspace(0, load[-1], count + 1)[1:-1])
-    bounds = np.unique(np.concatenate(([0], cuts, [len(starts) - 1])))
-    places = np.searchsorted(group, bounds)
-    return [
-        Share(int(first), int(end), slice(low, high))
-        for (first, end), (low, high) in zip(pairwise(bounds), pairwise(places), strict=True)
-    ]
+def shards_for(rows: int) -> int:
+    """Into how many shards so many rows are best dealt out: a power of two."""
+    return 1 << min(MOST_SHARDS, rows // ENOUGH_ROWS).bit_length() - 1 if rows >= ENOUGH_ROWS else 1
 
 
 def shards_of(keys: pa.Array, rows: Ints, shards: int) -> list[Ints]:
@@ -66,10 +76,23 @@ def shards_of(keys: pa.Array, rows: Ints, shards: int) -> list[Ints]:
     if shards == 1:
         return [rows]
     shard = _shard_of(keys, shards)
-    own = shard if len(rows) == len(shard) else shard[rows]
-    ends = np.cumsum(np.bincount(own, minlength=shards))
-    order = np.argsort(own, kind="stable")
-    return np.split(order if len(rows) == len(shard) else rows[order], ends[:-1])
+    if len(rows) == len(shard):
+        return dealt_out(shard, shards)
+    return [rows[own] for own in dealt_out(shard[rows], shards)]
+
+
+def dealt_out(shard: NDArray[np.uint8], shards: int) -> list[Ints]:
+    """The places of the rows of each shard."""
+    ends = np.cumsum(np.bincount(shard, minlength=shards))
+    return np.split(np.argsort(shard, kind="stable"), ends[:-1])
+
+
+def in_parallel(work: Callable[[Part], Done], parts: Sequence[Part]) -> list[Done]:
+    """NumPy and Arrow let go of the interpreter while they work, so that threads help."""
+    if len(parts) == 1:
+        return [work(parts[0])]
+    with ThreadPoolExecutor(pa.cpu_count()) as pool:
+        return list(pool.map(work, parts))
 
 
 def _shard_of(keys: pa.Array, shards: int) -> NDArray[np.uint8]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,23 +11,16 @@ import pyarrow.compute as pc
 
 from ..rules import Duration, Rule, duration_ms, duration_text
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
+from .arrow_given import decided
 from .arrow_log import ArrowLog
-from .arrow_operations import Given, read_operations
-from .grouping import Groups, Share, by_key, shards_of, shares_of
-from .kernel import NEVER, Events, counted, given, judge, openings
+from .arrow_operations import read_operations
+from .grouping import by_key, in_parallel, shards_for, shards_of
+from .kernel import NEVER, Events, judge, openings
 from .kernel.columns import Lanes
-from .kernel.search import Ints, order_by
+from .kernel.search import Ints
 from .plan import Plan
 from .quarantine import set_aside
 from .tables import outcome_table
-
-ENOUGH_ROWS = 100_000
-"""So many at a time fit the caches of a processor; fewer would keep the interpreter busy."""
-
-MOST_SHARDS = 256
-
-Part = TypeVar("Part")
-Done = TypeVar("Done")
 
 
 class Result(NamedTuple):
@@ -70,9 +61,8 @@ def outcomes(
     rows = np.flatnonzero(aside.is_usable & (log.kind_code >= 0))
     if operations is None:
         return Result(pa.concat_tables(_opened(plan, log, rows)), aside.table)
-    keys, logged = _columns(plan, log, rows, opens=False)
-    found, refused = read_operations(operations, plan, keys)
-    return Result(pa.concat_tables(_given(plan, logged, found)), pa.concat_tables([aside.table, refused]))
+    found, refused = read_operations(operations, plan)
+    return Result(pa.concat_tables(decided(plan, log, rows, found)), pa.concat_tables([aside.table, refused]))
 
 
 def what_if(outcomes: pa.Table, withins: Sequence[Duration]) -> pa.Table:
@@ -113,96 +103,17 @@ def _ms(column: pa.ChunkedArray) -> Ints:
 def _opened(plan: Plan, log: ArrowLog, rows: Ints) -> Iterable[pa.Table]:
     """The outcomes of what the events open."""
 
-    def decided(own: Ints) -> pa.Table:
-        keys, events = _columns(plan, log, own)
-        return pa.concat_tables(decided_by(rule, keys, events) for rule in plan.rules)
+    def judged(own: Ints) -> pa.Table:
+        keys = log.key.values if len(own) == len(log.key.values) else log.key.values.take(pa.array(own))
+        groups = by_key(keys, log.at.ms[own])
+        source = groups.of_rows if log.source_is_key else None
+        events = log.events(own[groups.order], groups.starts, source, opens=True)
+        return pa.concat_tables(judged_by(rule, groups.names, events) for rule in plan.rules)
 
-    def decided_by(rule: Rule, keys: pa.Array, events: Events) -> pa.Table:
+    def judged_by(rule: Rule, keys: pa.Array, events: Events) -> pa.Table:
         lanes = Lanes(rule, events)
         operations = openings(rule, events, lanes)
         verdicts = judge(rule, events, operations, lanes)
         return outcome_table(rule, operations, verdicts, keys.take(pa.array(operations.group)))
 
-    return _in_parallel(decided, shards_of(log.key.values, rows, _shards(len(rows))))
-
-
-def _given(plan: Plan, events: Events, found: Given) -> Iterator[pa.Table]:
-    """The outcomes of what is given.
-
-    Operations on one key each share its events. If any has several, each is given what counts of its keys' events.
-    """
-    events = replace(events, starts=np.append(events.starts, events.starts[-1]))  # one more, of keys without events
-    for place, rule in enumerate(plan.rules):
-        own = found.take(np.flatnonzero(found.rule == place))
-        if len(own.group) == len(own.rule):
-            yield from _judged(rule, events, own, own.group)
-        else:
-            yield from _judged(rule, _handed(rule, events, own), own, np.arange(len(own.rule)))
-
-
-def _judged(rule: Rule, events: Events, own: Given, group: Ints) -> Iterable[pa.Table]:
-    """The outcomes of operations that look at one group each."""
-    order = order_by(group, own.opened_at)
-    group = group[order]
-
-    def decided(share: Share) -> pa.Table:
-        places = order[share.operations]
-        some = events.between(share.first, share.end)
-        opened = given(some, group[share.operations] - share.first, own.opened_at[places], own.deadline[places])
-        shown, names = own.shown_key.take(pa.array(places)), own.operation_id.take(pa.array(places))
-        return outcome_table(rule, opened, judge(rule, some, opened), shown, names)
-
-    return _in_parallel(decided, shares_of(events.starts, group, _shards(len(events.at) + len(group))))
-
-
-def _handed(rule: Rule, events: Events, own: Given) -> Events:
-    """What counts of the events of its keys, for each operation: a group an operation."""
-    group, operation = own.watches()
-
-    def hand(share: Share) -> tuple[Ints, Ints]:
-        some, owner = events.between(share.first, share.end), operation[share.operations]
-        watches = given(some, group[share.operations] - share.first, own.opened_at[owner], own.deadline[owner])
-        watch, rows = counted(rule, some, watches)
-        return owner[watch], rows + events.starts[share.first]
-
-    parts = _in_parallel(hand, shares_of(events.starts, group, _shards(len(events.at) + len(group))))
-    owner, rows = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    order = order_by(owner, events.at[rows])
-    counts = np.bincount(owner, minlength=len(own.rule))
-    return events.take(rows[order], np.append(0, np.cumsum(counts)))
-
-
-def _columns(plan: Plan, log: ArrowLog, rows: Ints, *, opens: bool = True) -> tuple[pa.Array, Events]:
-    """The keys of some rows, and the rows as the kernel wants them: a group a key."""
-    keys = log.key.values if len(rows) == len(log.key.values) else log.key.values.take(pa.array(rows))
-    groups = by_key(keys, log.at.ms[rows])
-    rows = rows[groups.order]
-    events = Events(
-        starts=groups.starts,
-        at=log.at.ms[rows],
-        kind=log.kind_code[rows],
-        kinds=plan.kinds,
-        source=_sources(plan, log, rows, groups),
-        numbers={name: log.number(name).take(rows) for name in plan.numbers},
-        deadlines={within: log.deadline(within)[rows] for within in plan.withins if opens},
-    )
-    return groups.names, events
-
-
-def _sources(plan: Plan, log: ArrowLog, rows: Ints, groups: Groups) -> Ints | None:
-    if plan.columns.get(S.SOURCE) == plan.columns[S.KEY]:
-        return np.repeat(np.arange(len(groups.names)), np.diff(groups.starts))
-    return None if log.source_code is None else log.source_code[rows]
-
-
-def _shards(rows: int) -> int:
-    """A power of two."""
-    return 1 << min(MOST_SHARDS, rows // ENOUGH_ROWS).bit_length() - 1 if rows >= ENOUGH_ROWS else 1
-
-
-def _in_parallel(work: Callable[[Part], Done], parts: Sequence[Part]) -> list[Done]:
-    """NumPy and Arrow let go of the interpreter while they work, so that threads help."""
-    if len(parts) == 1:
-        return [work(parts[0])]
-    with ThreadPoolExecutor(pa.cpu_count()) as pool:
-        return list(pool.map(work, parts))
+    return in_parallel(judged, shards_of(log.key.values, rows, shards_for(len(rows))))
