@@ -81,7 +81,7 @@ def copy_tree(place: Path) -> Path:
 
 @contextmanager
 def planted(mutant: Mutant | None, tree: Path) -> Iterator[None]:
-    """The tree with one edit, and without it again."""
+    """The tree with one edit, and without it again, built and all."""
     if mutant is None:
         yield
         return
@@ -89,15 +89,28 @@ def planted(mutant: Mutant | None, tree: Path) -> Iterator[None]:
     text = file.read_text()
     if text.count(mutant.old) != 1:
         raise SystemExit(f"{mutant.name}: {mutant.file} has {mutant.old!r} {text.count(mutant.old)} times, not once")
-    try:
+    with kept(file, *(built(tree) if mutant.is_compiled else ())):
         file.write_text(text.replace(mutant.old, mutant.new))
         if mutant.is_compiled:
             compile_tree(tree)
         yield
-    finally:
-        file.write_text(text)
-        if mutant.is_compiled:
-            compile_tree(tree)
+
+
+@contextmanager
+def kept(*files: Path) -> Iterator[None]:
+    """The files as they are now, times and all, so that nothing is compiled again for having been put back."""
+    with tempfile.TemporaryDirectory() as place:
+        copies = [(file, shutil.copy2(file, f"{place}/{i}")) for i, file in enumerate(files)]
+        try:
+            yield
+        finally:
+            for file, copy in copies:
+                shutil.copy2(copy, file)
+
+
+def built(tree: Path) -> list[Path]:
+    """What compiling writes."""
+    return [file for pattern in ("*.c", "*.so") for file in (tree / "src").rglob(pattern)]
 
 
 def compile_tree(tree: Path) -> None:
