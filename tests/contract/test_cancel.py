@@ -69,6 +69,13 @@ def test_a_task_is_cancelled_wherever_it_has_sunk_to(shaped: Scene) -> None:
     assert (shaped.advance(2_000), shaped.ran) == (0, [])
 
 
+def test_a_driver_sleeps_past_what_was_cancelled(by_hand: Scene) -> None:
+    soonest = by_hand.timer.schedule(14, print)
+    by_hand.timer.schedule(140, print)
+    soonest.cancel()
+    assert by_hand.timer.nap_ns() > 100 * 1_000_000
+
+
 def test_a_task_leaves_its_own_timer_among_many_that_come_and_go(build: Build) -> None:
     clock = ManualClock()
     timers = [build.SystemTimer(clock=clock) for _ in range(50)]

@@ -63,6 +63,19 @@ def test_a_cancelled_task_lets_go_of_its_callback(scene: Scene, how: str) -> Non
     assert tasks is not None
 
 
+def test_a_cancelled_task_of_a_subclass_is_let_go_of_while_others_wait(scene: Scene) -> None:
+    class Watched(scene.build.TimerTask):
+        pass
+
+    scene.schedule(50)
+    task = Watched(5)
+    scene.timer.add(task)
+    assert task.cancel()
+    held = weakref.ref(task)
+    del task
+    assert held() is None
+
+
 def test_a_batch_cancelled_in_bulk_lets_go_of_its_callback(scene: Scene) -> None:
     owner, batch = watched_owner(scene.timer, "each")
     assert batch.cancel() == 2
