@@ -10,12 +10,10 @@ import typer
 
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
-from .replay import Unit
+from .options import At, Format, InUnits, Key, Kind, Source, Unit, Value
 
 if TYPE_CHECKING:
     from ..pipeline.explain import Explanation
-
-_LOG = "The log"
 
 
 def explain(
@@ -24,17 +22,13 @@ def explain(
     rule: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="A rule in TOML. May be given several times.")
     ] = None,
-    key: Annotated[str | None, typer.Option(help="Column of keys.", rich_help_panel=_LOG)] = None,
-    kind: Annotated[str | None, typer.Option(help="Column of kinds.", rich_help_panel=_LOG)] = None,
-    at: Annotated[str | None, typer.Option(help="Column of times.", rich_help_panel=_LOG)] = None,
-    source: Annotated[str | None, typer.Option(help="Column of sources.", rich_help_panel=_LOG)] = None,
-    value: Annotated[str | None, typer.Option(help="Column of values.", rich_help_panel=_LOG)] = None,
-    unit: Annotated[
-        Unit, typer.Option(help="What a bare number means as a time; auto looks at it.", rich_help_panel=_LOG)
-    ] = Unit.AUTO,
-    format: Annotated[
-        str | None, typer.Option(help="What the files are, if their names do not say.", rich_help_panel=_LOG)
-    ] = None,
+    key: Key = None,
+    kind: Kind = None,
+    at: At = None,
+    source: Source = None,
+    value: Value = None,
+    unit: InUnits = Unit.AUTO,
+    format: Format = None,
     as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON, one object a line.")] = False,
 ) -> None:
     """Say why operations ended as they did: from an outcome table, or event by event from a log and a rule.

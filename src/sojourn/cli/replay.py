@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +10,9 @@ import typer
 
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
+from .options import At, Conf, Format, InUnits, Key, Kind, Master, Reading, Source, Unit, Value, settings
 
-_LOG, _OUTPUT, _SPARK = "The log", "What comes out", "Spark"
+_EVENTS, _OUTPUT = "The events", "What comes out"
 
 
 class Engine(StrEnum):
@@ -23,14 +23,6 @@ class Engine(StrEnum):
     BOTH = "both"
 
 
-class Unit(StrEnum):
-    """What a bare number means where a time is expected."""
-
-    AUTO = "auto"
-    SECONDS = "s"
-    MILLISECONDS = "ms"
-
-
 def replay(
     events: Annotated[
         str, typer.Argument(metavar="EVENTS", help="A file, a folder or a pattern: Parquet, CSV, JSON Lines, XES.")
@@ -39,31 +31,24 @@ def replay(
     engine: Annotated[
         Engine, typer.Option(help="spark; local: in this process; both: on both, and compared.")
     ] = Engine.SPARK,
-    key: Annotated[str | None, typer.Option(help="Column of keys.", rich_help_panel=_LOG)] = None,
-    kind: Annotated[str | None, typer.Option(help="Column of kinds.", rich_help_panel=_LOG)] = None,
-    at: Annotated[str | None, typer.Option(help="Column of times.", rich_help_panel=_LOG)] = None,
-    source: Annotated[str | None, typer.Option(help="Column of sources.", rich_help_panel=_LOG)] = None,
-    value: Annotated[str | None, typer.Option(help="Column of values.", rich_help_panel=_LOG)] = None,
-    unit: Annotated[
-        Unit, typer.Option(help="What a bare number means as a time; auto looks at it.", rich_help_panel=_LOG)
-    ] = Unit.AUTO,
-    format: Annotated[
-        str | None,
-        typer.Option(help="What the files are, if their names do not say; anything Spark reads.", rich_help_panel=_LOG),
-    ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="How to read them.", rich_help_panel=_LOG)
-    ] = None,
+    key: Key = None,
+    kind: Kind = None,
+    at: At = None,
+    source: Source = None,
+    value: Value = None,
+    unit: InUnits = Unit.AUTO,
+    format: Format = None,
+    option: Reading = None,
     operations: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
             help="A table of operations (operation_id, keys, opened_at, ...): these, not events, open.",
-            rich_help_panel=_LOG,
+            rich_help_panel=_EVENTS,
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail if a row cannot be used.", rich_help_panel=_LOG)
+        bool, typer.Option("--strict", help="Fail if a row cannot be used.", rich_help_panel=_EVENTS)
     ] = False,
     out: Annotated[
         str | None,
@@ -87,12 +72,8 @@ def replay(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.", rich_help_panel=_OUTPUT)
     ] = False,
-    master: Annotated[
-        str | None, typer.Option(metavar="URL", help="The cluster; local[*] if none.", rich_help_panel=_SPARK)
-    ] = None,
-    conf: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Settings of Spark.", rich_help_panel=_SPARK)
-    ] = None,
+    master: Master = None,
+    conf: Conf = None,
 ) -> None:
     """Replay an event log under rules: what became of each operation, when, and why.
 
@@ -116,12 +97,3 @@ def replay(
         )
         outputs = Outputs(out, summary, report, as_json)
         Replaying(job, outputs, is_strict=strict, master=master, conf=spark).run(engine.value)
-
-
-def settings(given: Iterable[str] | None, option: str) -> dict[str, str]:
-    """NAME=VALUE, several times, as a mapping."""
-    pairs = [text.partition("=") for text in given or ()]
-    for name, equals, value in pairs:
-        if not name or not equals:
-            raise typer.BadParameter(f"{name + equals + value!r} is not NAME=VALUE", param_hint=option)
-    return {name: value for name, _, value in pairs}

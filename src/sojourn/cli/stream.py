@@ -9,9 +9,9 @@ import typer
 
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
-from .replay import Unit, settings
+from .options import At, Conf, Format, InUnits, Key, Kind, Master, Reading, Source, Unit, Value, settings
 
-_EVENTS, _SPARK = "The events", "Spark"
+_EVENTS = "The events"
 
 stream = typer.Typer(invoke_without_command=True, no_args_is_help=True)
 
@@ -43,30 +43,20 @@ def run(
     heartbeat: Annotated[
         bool, typer.Option("--heartbeat", help="Let the clock show that time passes when no events come.")
     ] = False,
-    key: Annotated[str | None, typer.Option(help="Column of keys.", rich_help_panel=_EVENTS)] = None,
-    kind: Annotated[str | None, typer.Option(help="Column of kinds.", rich_help_panel=_EVENTS)] = None,
-    at: Annotated[str | None, typer.Option(help="Column of times.", rich_help_panel=_EVENTS)] = None,
-    by: Annotated[str | None, typer.Option("--source", help="Column of sources.", rich_help_panel=_EVENTS)] = None,
-    value: Annotated[str | None, typer.Option(help="Column of values.", rich_help_panel=_EVENTS)] = None,
-    unit: Annotated[
-        Unit, typer.Option(help="What a bare number means as a time; auto looks at it.", rich_help_panel=_EVENTS)
-    ] = Unit.AUTO,
+    key: Key = None,
+    kind: Kind = None,
+    at: At = None,
+    by: Source = None,
+    value: Value = None,
+    unit: InUnits = Unit.AUTO,
     schema: Annotated[
         str | None,
         typer.Option(metavar="COLUMNS", help='As in "case_id string, at timestamp".', rich_help_panel=_EVENTS),
     ] = None,
-    format: Annotated[
-        str | None, typer.Option(help="What the files are, if their names do not say.", rich_help_panel=_EVENTS)
-    ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="How to read them.", rich_help_panel=_EVENTS)
-    ] = None,
-    master: Annotated[
-        str | None, typer.Option(metavar="URL", help="The cluster; local[*] if none.", rich_help_panel=_SPARK)
-    ] = None,
-    conf: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Settings of Spark.", rich_help_panel=_SPARK)
-    ] = None,
+    format: Format = None,
+    option: Reading = None,
+    master: Master = None,
+    conf: Conf = None,
 ) -> None:
     """Tell what becomes of operations while their events are still coming. Ctrl-C stops after the micro-batch.
 

@@ -1,0 +1,53 @@
+"""Options that several commands have: how an event log is read, and where Spark runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+_EVENTS, _SPARK = "The events", "Spark"
+
+
+class Unit(StrEnum):
+    """What a bare number means where a time is expected."""
+
+    AUTO = "auto"
+    SECONDS = "s"
+    MILLISECONDS = "ms"
+
+
+Key = Annotated[str | None, typer.Option("--key", help="Column of keys.", rich_help_panel=_EVENTS)]
+Kind = Annotated[str | None, typer.Option("--kind", help="Column of kinds.", rich_help_panel=_EVENTS)]
+At = Annotated[str | None, typer.Option("--at", help="Column of times.", rich_help_panel=_EVENTS)]
+Source = Annotated[str | None, typer.Option("--source", help="Column of sources.", rich_help_panel=_EVENTS)]
+Value = Annotated[str | None, typer.Option("--value", help="Column of values.", rich_help_panel=_EVENTS)]
+InUnits = Annotated[
+    Unit, typer.Option("--unit", help="What a bare number means as a time; auto looks at it.", rich_help_panel=_EVENTS)
+]
+Format = Annotated[
+    str | None, typer.Option("--format", help="What the files are, if their names do not say.", rich_help_panel=_EVENTS)
+]
+Reading = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="How to read them.", rich_help_panel=_EVENTS),
+]
+Master = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="The cluster; local[*] if none.", rich_help_panel=_SPARK),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option("--conf", metavar="NAME=VALUE", help="Settings of Spark.", rich_help_panel=_SPARK),
+]
+
+
+def settings(given: Iterable[str] | None, option: str) -> dict[str, str]:
+    """NAME=VALUE, several times, as a mapping."""
+    pairs = [text.partition("=") for text in given or ()]
+    for name, equals, value in pairs:
+        if not name or not equals:
+            raise typer.BadParameter(f"{name + equals + value!r} is not NAME=VALUE", param_hint=option)
+    return {name: value for name, _, value in pairs}
