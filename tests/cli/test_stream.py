@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,9 +31,9 @@ key = "case_id"
 kind = "activity"
 at = "timestamp"
 """
-EVENTS = """\
-case_id,activity,timestamp
-A1,Notified,2007-01-15
+HEAD = "case_id,activity,timestamp\n"
+EVENTS = f"""\
+{HEAD}A1,Notified,2007-01-15
 A1,Payment,2007-02-01
 A2,Notified,2007-01-20
 A3,Notified,2007-06-01
@@ -65,6 +70,33 @@ def test_a_folder_of_files_becomes_a_folder_of_outcomes_and_the_checkpoint_knows
     text = sojourn("stream", "status", checkpoint).out
     assert "pending      1\n" in text
     assert "oldest       opened 2007-06-01 00:00:00 UTC" in text
+
+
+def test_ctrl_c_stops_after_the_micro_batch_and_the_next_run_goes_on(spark: SparkSession, place: Path) -> None:
+    where = ("--from", f"file:{place}/events", "--rule", place / "rule.toml", "--to", f"parquet:{place}/out")
+    options = (*where, "--checkpoint", place / "state", "--late", "1 day", "--shards", "2")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sojourn", "stream", *map(str, options)],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    for _ in range(1200):  # two minutes
+        if process.poll() is not None or (place / "state" / "commits" / "1").exists():
+            break
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    _, said = process.communicate(timeout=120)
+    assert (process.returncode, "Traceback" in said) == (0, False)
+    assert "stopping after this micro-batch" in said
+    batches = [{int(file.name) for file in (place / "state" / log).glob("[0-9]*")} for log in ("offsets", "commits")]
+    assert batches[0] == batches[1] >= {0, 1}
+    (place / "events" / "2.csv").write_text(
+        "case_id,activity,timestamp\nA3,Payment,2007-06-02\nA9,Notified,2008-01-01\n"
+    )
+    assert sojourn("stream", *options, "--available-now").code == 0
+    outcomes = ds.dataset(place / "out" / "outcomes", partitioning="hive").to_table()
+    assert sorted(outcomes["outcome"].to_pylist()) == ["completed", "completed", "expired"]
 
 
 @pytest.mark.parametrize("missing", ["--from", "--rule", "--checkpoint"])

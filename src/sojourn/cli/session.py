@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import sys
 import tempfile
+import threading
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -38,21 +41,50 @@ def spark_session(master: str | None, conf: Mapping[str, str], *, is_quiet: bool
             "--engine local needs neither"
         )
     os.environ.setdefault("PYSPARK_PYTHON", conf.get("spark.pyspark.python", sys.executable))  # or any python3 it finds
-    with as_file(files(__package__).joinpath("log4j2.properties")) as logging, _stderr_to(is_quiet) as said:
+    with as_file(files(__package__).joinpath("log4j2.properties")) as log4j, _stderr_to(is_quiet) as said:
         builder = SparkSession.builder.appName("sojourn replay")
-        for name, value in {**_settings(master, logging if is_quiet else None), **conf}.items():
+        for name, value in {**_settings(master, log4j if is_quiet else None), **conf}.items():
             builder = builder.config(name, value)
         try:
-            spark = builder.getOrCreate()
+            with _same_ctrl_c():
+                spark = builder.getOrCreate()
         except Exception as error:
             raise SourceError(f"Spark does not start: {_last_words(said) or error}") from error
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _root_logger_silent(is_quiet):
         if not str(spark.sparkContext.master).startswith("local"):
             spark.sparkContext.addPyFile(str(packed(Path(folder))))
         try:
             yield spark
         finally:
             spark.stop()
+
+
+@contextmanager
+def _same_ctrl_c() -> Iterator[None]:
+    """PySpark would have Ctrl-C talk to the Java virtual machine, perhaps in the middle of another conversation."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _root_logger_silent(is_quiet: bool) -> Iterator[None]:
+    """Py4J logs there, with a traceback, that it was interrupted. What other loggers say is heard all the same."""
+    root = logging.getLogger()
+
+    def refuse(record: logging.LogRecord) -> bool:
+        return not is_quiet
+
+    root.addFilter(refuse)
+    try:
+        yield
+    finally:
+        root.removeFilter(refuse)
 
 
 def packed(folder: Path) -> Path:
@@ -65,7 +97,7 @@ def packed(folder: Path) -> Path:
     return path
 
 
-def _settings(master: str | None, logging: Path | None) -> dict[str, str]:
+def _settings(master: str | None, log4j: Path | None) -> dict[str, str]:
     from ..pipeline.spark_schema import ARROW  # noqa: PLC0415  (needs Spark)
 
     where = master or os.environ.get("MASTER") or LOCAL
@@ -83,8 +115,8 @@ def _settings(master: str | None, logging: Path | None) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",
             "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
         }
-    if logging is not None:
-        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging.as_uri()}"
+    if log4j is not None:
+        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={log4j.as_uri()}"
     return settings
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,23 @@ class Streaming:
             watch(query, screen, Files(spark), f"{self.checkpoint.rstrip('/')}/{PROGRESS}")
 
 
+class Interrupts:
+    """Counts Ctrl-C, so that it breaks neither into a micro-batch nor into what is being said to the Java side."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def __enter__(self) -> Interrupts:
+        self._before = signal.signal(signal.SIGINT, self._count)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _count(self, number: int, frame: object) -> None:
+        self.times += 1
+
+
 def watch(query: StreamingQuery, screen: StreamScreen, files: Files, report: str) -> None:
     """Show each micro-batch, and leave the last report where `status` finds it. On Ctrl-C, until it ends."""
     seen = -1
@@ -67,15 +85,15 @@ def watch(query: StreamingQuery, screen: StreamScreen, files: Files, report: str
                 files.write(report, progress.json)
 
     try:
-        with screen:
-            try:
-                while not query.awaitTermination(POLL_S):
-                    look()
-            except KeyboardInterrupt:
+        with screen, Interrupts() as asked:
+            while not asked.times and not query.awaitTermination(POLL_S):
+                look()
+            if asked.times:
                 screen.say("stopping after this micro-batch; Ctrl-C again stops at once")
-                last = seen
-                while seen == last and query.status["isTriggerActive"] and not query.awaitTermination(POLL_S):
-                    look()
+            last = seen
+            while asked.times == 1 and seen == last and query.status["isTriggerActive"]:
+                query.awaitTermination(POLL_S)
+                look()
             look()
     except StreamingQueryException as error:
         raise ConfigError(_cause(error)) from error
