@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -85,7 +86,7 @@ def _kill(process: subprocess.Popen[bytes], path: Path, random: Random) -> None:
     written = _files(path)
     enough = random.randrange(1, 60)
     while process.poll() is None and len(_files(path) - written) < enough:
-        pass
+        time.sleep(0.005)
     assert process.poll() is None, "the stream ended before it could be killed"
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
