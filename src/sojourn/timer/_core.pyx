@@ -275,8 +275,11 @@ cdef int64_t queue_sink(DelayQueue* queue, TimerTaskList* bucket, int64_t limit)
     """Move up to `limit` tasks of an expired bucket to finer wheels, last first; return how many."""
     cdef int64_t moved = 0
     cdef TimerTaskEntry* entry
+    cdef TimerTaskEntry* scout = bucket.root.next       # brings the other half from memory: they meet in the middle
     while moved < limit and not list_is_empty(bucket):
         entry = bucket.root.prev
+        scout = scout.next
+        fetch_ahead(scout)
         fetch_ahead(entry.prev.prev)
         list_remove(entry)
         queue_place(queue, entry, True)
