@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -115,3 +116,47 @@ def test_a_key_that_fails_later_costs_no_outcome(scene: Scene) -> None:
     assert (operation.outcome, scene.told) == ("completed", ["x complete"])
     assert (scene.counts(), scene.purgatory._watching("k")) == ((0, 0), ())
     scene.check()
+
+
+# Keys that do something when they are compared
+
+
+class Acting:
+    """Equal by value; the first comparison sets something off."""
+
+    def __init__(self, value: int, act: Callable[[], object] = lambda: None) -> None:
+        self.value = value
+        self.act = act
+
+    def __hash__(self) -> int:
+        return 7
+
+    def __eq__(self, other: object) -> bool:
+        act, self.act = self.act, lambda: None
+        act()
+        return isinstance(other, Acting) and self.value == other.value
+
+
+@pytest.mark.parametrize("others", [(), ("k", "l")], ids=["one key", "three keys"])
+def test_an_operation_that_ends_while_its_key_is_compared_is_not_watched(build: Build, others: tuple[str, ...]) -> None:
+    scene = Scene(build)
+    operation = scene.operation("x")
+    scene.watched("w", Acting(1, operation.cancel))
+    scene.watch(operation, Acting(2), *others)
+    scene.check()
+    assert (scene.counts(), operation.outcome) == ((1, 1), "cancelled")
+    assert [scene.purgatory._watching(key) for key in ("k", "l", Acting(2))] == [(), (), ()]
+
+
+def test_who_leaves_while_its_key_is_compared_is_not_taken_for_who_is_there(build: Build) -> None:
+    scene = Scene(build)
+
+    def change_places() -> None:
+        leaver.cancel()
+        comer.append(scene.watched("y", Acting(1)))
+
+    comer: list[Any] = []
+    leaver = scene.watched("w", Acting(1, change_places))
+    assert scene.purgatory._watching(Acting(1)) in ((), tuple(comer))  # who has come meanwhile looks for itself
+    assert (scene.counts(), leaver.outcome, len(comer)) == ((1, 1), "cancelled", 1)
+    assert scene.complete(comer[0], Acting(1)) == 1
