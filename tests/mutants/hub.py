@@ -299,10 +299,4 @@ MUTANTS = [
         "        if self.single is not None:\n            return not self.is_over(now)",
         "        if True:\n            return not self.is_over(now)",
     ),
-    Mutant(
-        "compiled: a wait slips in while the hub closes",
-        CORE,
-        "        if not self._is_open:       # in the same step: who closes finds all that are watched\n            self._refuse()\n",
-        "",
-    ),
 ]

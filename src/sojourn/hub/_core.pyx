@@ -448,8 +448,6 @@ cdef class Signals(Watchers):
 
     cdef int begin(self, Wait wait, keys, bint is_one) except -1:
         self.watch(wait, keys, is_one)
-        if not self._is_open:       # in the same step: who closes finds all that are watched
-            self._refuse()
         if not self.timer._is_open:
             self.timer._refuse()
         if not wait.ended:
