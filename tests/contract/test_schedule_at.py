@@ -8,6 +8,8 @@ import pytest
 
 from scene import Scene
 from sojourn import TaskState
+from sojourn.clock import Alarm
+from sojourn.testing import ManualClock
 from support import Build
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -150,3 +152,23 @@ def test_what_waits_for_the_wall_clock_is_pending_like_the_rest(noon: Scene) -> 
     assert (noon.timer.size, stats.pending, stats.scheduled) == (2, 2, 2)
     assert list(noon.timer.pending()) == [soon, later]
     assert noon.timer.close() == [soon, later]
+
+
+class Stepped(ManualClock):
+    """A clock whose wall is set an hour forward, once, while somebody sleeps."""
+
+    step_ms = 3_600_000
+
+    def wait(self, alarm: Alarm, ns: int) -> None:
+        step, self.step_ms = self.step_ms, 0
+        self.step_wall(step)
+        super().wait(alarm, ns)
+
+
+def test_who_sleeps_looks_at_the_wall_clock_every_second(build: Build) -> None:
+    clock = Stepped()
+    timer = build.SystemTimer("asleep", clock=clock)
+    ran: list[int] = []
+    timer.schedule_at(3_600, lambda: ran.append(clock.now_ms))
+    assert timer.advance_clock(10_000_000) == 1
+    assert ran == [1_000]
