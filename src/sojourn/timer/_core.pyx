@@ -521,7 +521,7 @@ ENTRY_OFFSET = <char*>&_sample.entry - <char*><PyObject*>_sample
 _sample = None
 
 
-cdef object call_of(callback, tuple args):
+cdef inline object call_of(callback, tuple args):
     """A callback and its arguments as one object: the callback itself if there are none, a tuple if there are."""
     return (callback, *args) if args else callback
 
@@ -818,7 +818,7 @@ cdef class Timer:
         if not callable(callback):
             raise not_callable(callback)
         task.delay = delay
-        task.call = call_of(callback, args) if args else callback
+        task.call = call_of(callback, args)
         self.add_task(task, delay, delay_ms)
         return task
 

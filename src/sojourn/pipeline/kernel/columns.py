@@ -28,7 +28,7 @@ class Numbers:
     values: NDArray[Any]
     is_number: Flags
 
-    def take(self, rows: Ints | slice) -> Numbers:
+    def take(self, rows: Ints) -> Numbers:
         return Numbers(self.values[rows], self.is_number[rows])
 
 
@@ -52,8 +52,8 @@ class Events:
     numbers: Mapping[str, Numbers] = field(default_factory=dict)
     deadlines: Mapping[Within, Ints] = field(default_factory=dict)
 
-    def take(self, rows: Ints | slice, starts: Ints) -> Events:
-        """Some of the rows, perhaps several times, in other groups; a slice is not copied."""
+    def take(self, rows: Ints, starts: Ints) -> Events:
+        """Some of the rows, perhaps several times, in other groups."""
         return Events(
             starts,
             self.at[rows],
@@ -63,11 +63,6 @@ class Events:
             {name: numbers.take(rows) for name, numbers in self.numbers.items()},
             {within: deadlines[rows] for within, deadlines in self.deadlines.items()},
         )
-
-    def between(self, first: int, end: int) -> Events:
-        """The groups `first` to `end` - 1."""
-        starts = self.starts[first : end + 1]
-        return self.take(slice(starts[0], starts[-1]), starts - starts[0])
 
     @cached_property
     def group(self) -> Ints:
