@@ -42,6 +42,13 @@ TABLES: dict[str, list[list[str]]] = {
             *(f"tests/cli/test_{name}.py" for name in ("replay", "screen")),
         ]
     ],
+    "batch": [
+        [
+            "tests/parity/test_worker.py",
+            "tests/spark/test_parcels.py",
+            "tests/spark/test_files.py::test_row_groups_are_shared_out_evenly_and_each_is_read_once",
+        ]
+    ],
     "demo": [["tests/demo", "tests/cli/test_explain.py"]],
 }
 """Which tests must notice the bugs of which table: one set after the other, until one does."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from parity import random_rules
@@ -13,37 +16,48 @@ from parity.operations import as_table as as_operations
 from parity.operations import by_law, operations
 from parity.tables import as_outcomes, as_table, by_fold
 from sojourn.pipeline import batch, local
+from sojourn.pipeline.spark_files import parquet_files
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
+Framed = Callable[[pa.Table], "DataFrame"]
 RECORDS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
-@pytest.fixture(params=[("spark", 1), ("worker", 10_000)], ids=lambda part: part[0])
-def session(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[SparkSession]:
-    """A session in which one or the other sorts, and that cuts the rows of a partition into batches of so many."""
-    sort, records = request.param
-    spark.conf.set(batch.SORT, sort)
+@pytest.fixture(params=[("rows", 1), ("rows", 10_000), ("files", 10_000)], ids=str)
+def framed(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Iterator[Framed]:
+    """Tables as DataFrames: of rows, which Spark hands over so many at a time, or of files, which Arrow reads."""
+    what, records = request.param
+
+    def as_files(table: pa.Table) -> DataFrame:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        middle = table.num_rows // 2
+        pq.write_table(table.slice(0, middle), folder / "a.parquet", row_group_size=50)
+        pq.write_table(table.slice(middle), folder / "b.parquet")
+        frame = spark.read.parquet(str(folder))
+        assert parquet_files(frame, frame.columns) is not None
+        return frame
+
     spark.conf.set(RECORDS_PER_BATCH, records)
-    yield spark
-    spark.conf.unset(batch.SORT)
+    yield as_files if what == "files" else spark.createDataFrame
     spark.conf.unset(RECORDS_PER_BATCH)
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_spark_decides_as_the_fold_whatever_the_order_the_partitions_and_the_batches(
-    session: SparkSession, seed: int
-) -> None:
+def test_spark_decides_as_the_fold_whatever_the_order_the_partitions_and_the_batches(framed: Framed, seed: int) -> None:
     random = Random(seed)
     rules = [random_rules.rule(random, f"r{i}") for i in range(25)]
     log = random_rules.log(random, random.choice([100, 400]))
-    events = session.createDataFrame(as_table(log)).repartition(random.randint(1, 5))
+    events = framed(as_table(log))
+    if parquet_files(events, events.columns) is None:
+        events = events.repartition(random.randint(1, 5))
     assert as_outcomes(batch.outcomes(events, rules, unit="ms").toArrow()) == by_fold(rules, log)
 
 
 @pytest.mark.parametrize("most_keys", [1, 4])
-def test_spark_decides_operations_on_one_and_on_many_keys_as_the_law(session: SparkSession, most_keys: int) -> None:
+def test_spark_decides_operations_on_one_and_on_many_keys_as_the_law(framed: Framed, most_keys: int) -> None:
     random = Random(most_keys)
     rules = [random_rules.rule(random, f"r{i}") for i in range(10)]
     given = operations(random, rules, 100, most_keys)
@@ -51,7 +65,7 @@ def test_spark_decides_operations_on_one_and_on_many_keys_as_the_law(session: Sp
     table = as_operations(given)
     if most_keys == 1:
         table = table.set_column(2, "key", table["keys"].combine_chunks().flatten())
-    events, frame = session.createDataFrame(as_table(log)), session.createDataFrame(table)
+    events, frame = framed(as_table(log)), framed(table)
     assert as_outcomes(batch.outcomes(events, rules, unit="ms", operations=frame).toArrow()) == by_law(
         rules, given, log
     )

@@ -98,7 +98,7 @@ def packed(folder: Path) -> Path:
 
 
 def _settings(master: str | None, log4j: Path | None) -> dict[str, str]:
-    from ..pipeline.spark_schema import ARROW  # noqa: PLC0415  (needs Spark)
+    from ..pipeline.spark_schema import ARROW, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415  (needs Spark)
 
     where = master or os.environ.get("MASTER") or LOCAL
     settings = {
@@ -110,14 +110,14 @@ def _settings(master: str | None, log4j: Path | None) -> dict[str, str]:
     }
     if where.startswith("local"):
         settings |= {
+            **ON_ONE_MACHINE,
             "spark.driver.memory": f"{_memory_mb()}m",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
-            "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+            "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
         }
-    if log4j is not None:
-        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={log4j.as_uri()}"
-    return settings
+    quiet = f" -Dlog4j2.configurationFile={log4j.as_uri()}" if log4j is not None else ""
+    return {**settings, "spark.driver.extraJavaOptions": UNCHECKED + quiet}
 
 
 def _memory_mb() -> int:

@@ -32,7 +32,7 @@ def decided(plan: Plan, log: ArrowLog, rows: Ints, found: Given) -> Iterator[pa.
     handed = in_parallel(shards.handed, range(shards.count))
     for place, rule in enumerate(plan.rules):
         operation, row = (np.concatenate(parts) for parts in zip(*(part[place] for part in handed), strict=True))
-        yield from _judged(rule, found.take(np.flatnonzero(found.rule == place)), shards, log.at.ms, operation, row)
+        yield from _judged(rule, found.where(found.rule == place), shards, log.at.ms, operation, row)
 
 
 class _Watched(NamedTuple):

@@ -1,32 +1,44 @@
 """The law over Spark DataFrames: `local`, on a cluster.
 
-Events are partitioned by key, and Arrow batches of them go to the kernel, on the executors (`worker`). What no rule
-names is left behind before the shuffle. Everything is lazy: functions from DataFrame to DataFrame, that start no job.
+Events are dealt out by key to shards, in parcels (`parcels`), and the kernel decides shard by shard, on the executors
+(`worker`). What no rule names is left behind before the shuffle. Everything is lazy: functions from DataFrame to
+DataFrame, that start no job.
 
-A Python worker holds a partition: some hundred bytes an event. That is little, as a rule; should it not be, raise
-`spark.sql.shuffle.partitions`, or set `spark.sojourn.sort=spark`: then Spark sorts the partitions, on disk if need be,
-and a worker holds no more than the events of one key. A key with ten million events fits in a gigabyte.
+A Python worker holds the parcels of a partition, some forty bytes an event, and works on one shard at a time, with some
+hundred bytes an event. That is little, as a rule; should it not be, raise `spark.sql.shuffle.partitions`: there are at
+least twice as many shards. A key with ten million events fits in a gigabyte.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from ..errors import ConfigError
 from ..rules import Duration, Rule, duration_ms, duration_text
 from . import schema as S  # noqa: N812
+from .parcels import ODD, SHARD, shards_for
 from .plan import Plan
 from .reasons import row_checks, rule_checks
-from .spark_log import SparkLog, first_reason, row_as_json
+from .spark_files import parquet_files, shared_out
+from .spark_log import SparkLog, first_reason, quoted, row_as_json
 from .spark_operations import SparkOperations
-from .spark_schema import SPARK_OUTCOMES
-from .worker import Decide, deadline_column, number_column
-
-SORT = "spark.sojourn.sort"
-"""A setting of the session: "worker", the default, or "spark"."""
+from .spark_schema import SPARK_OUTCOMES, SPARK_PARCELS
+from .worker import (
+    Deal,
+    Decide,
+    DecideGiven,
+    DecideHanded,
+    Hand,
+    ReadEvents,
+    Send,
+    deadline_column,
+    event_schema,
+    number_column,
+)
 
 
 def outcomes(
@@ -51,13 +63,29 @@ def outcomes(
     events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    rows = _readable(events, plan, opens=operations is None)
-    if operations is not None:
-        rows = SparkOperations(operations, plan).beside(rows)
-    in_spark = events.sparkSession.conf.get(SORT, "worker") == "spark"
-    parts = rows.repartition(S.KEY)
-    sorted_parts = parts.sortWithinPartitions(S.KEY, S.AT) if in_spark else parts
-    return sorted_parts.mapInArrow(Decide(plan, operations is not None, in_spark), SPARK_OUTCOMES)
+    return decided(events, plan, operations)
+
+
+def decided(
+    events: DataFrame, plan: Plan, operations: DataFrame | None = None, odd: Observation | None = None
+) -> DataFrame:
+    """The same, by a plan. The first job that runs tells `odd`, under ODD, whether rows of the log were set aside."""
+    opens = operations is None
+    log = _log(events, plan, opens=opens)
+    shards = shards_for(int(events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
+    schema = event_schema(plan, {name: log.is_whole(name) for name in plan.numbers}, opens=opens)
+    dealt = _dealt(events, log, Deal(schema, S.KEY, shards), opens=opens, odd=odd)
+    if operations is None:
+        return _together(dealt).mapInArrow(Decide(plan, schema), SPARK_OUTCOMES)
+    given = SparkOperations(operations, plan)
+    at_home = _together(given.dealt(shards))
+    sent = at_home.mapInArrow(Send(given.has_many_keys, shards), SPARK_PARCELS)
+    met = _together(dealt.union(sent))
+    if not given.has_many_keys:
+        return met.mapInArrow(DecideGiven(plan, schema), SPARK_OUTCOMES)
+    hand = Hand(plan, schema)
+    handed = met.mapInArrow(hand, SPARK_PARCELS)
+    return _together(handed.union(at_home)).mapInArrow(DecideHanded(plan, hand.handed, shards), SPARK_OUTCOMES)
 
 
 def quarantined(
@@ -119,16 +147,42 @@ def _log(events: DataFrame, plan: Plan, *, opens: bool) -> SparkLog:
     return SparkLog(events, plan)
 
 
-def _readable(events: DataFrame, plan: Plan, *, opens: bool) -> DataFrame:
-    """The rows that a rule may use, as `worker` wants them."""
-    log = _log(events, plan, opens=opens)
-    is_usable = ~_any([flag for flag, _ in row_checks(log)])
-    columns = [log.key.alias(S.KEY), log.kind_code.alias(S.KIND), log.at.alias(S.AT)]
+def _dealt(events: DataFrame, log: SparkLog, deal: Deal, *, opens: bool, odd: Observation | None) -> DataFrame:
+    """The events that a rule may use, as parcels."""
+    plan = log.plan
+    needed = [*plan.columns.values(), *map(plan.column_of, plan.numbers), *(w.name for w in plan.withins if opens)]
+    words = {plan.columns[name] for name in (S.KIND, S.SOURCE) if name in plan.columns} - {plan.columns[S.KEY]}
+    files = parquet_files(events, needed, words)
+    if files is not None:
+        parcels = shared_out(events.sparkSession, files, ReadEvents(files, plan, deal.schema, opens, deal.shards))
+        return parcels if odd is None else parcels.observe(odd, F.coalesce(F.sum(ODD), F.lit(0)).alias(ODD))
+    if odd is not None:
+        rows = events.select(*map(quoted, sorted(set(needed))))
+        events = rows.observe(odd, F.count_if(_is_odd(log, opens=opens)).alias(ODD))
+    return _readable(events, log, deal.schema, opens=opens).mapInArrow(deal, SPARK_PARCELS)
+
+
+def _together(parcels: DataFrame) -> DataFrame:
+    """All parcels of a shard in one place."""
+    return parcels.repartition(SHARD)
+
+
+def _readable(events: DataFrame, log: SparkLog, schema: pa.Schema, *, opens: bool) -> DataFrame:
+    """The events that a rule may use, with these columns."""
+    plan = log.plan
+    columns = {S.KEY: log.key, S.KIND: log.kind_code, S.AT: log.at}
     if log.source is not None:
-        columns.append(log.source.alias(S.SOURCE))
-    columns += [log.number(name).alias(number_column(i)) for i, name in enumerate(plan.numbers)]
-    columns += [log.deadline(within).alias(deadline_column(i)) for i, within in enumerate(plan.withins) if opens]
-    return events.where(is_usable & log.kind.isin(*plan.kinds)).select(*columns)
+        columns[S.SOURCE] = log.source
+    columns |= {number_column(i): log.number(name) for i, name in enumerate(plan.numbers)}
+    columns |= {deadline_column(i): log.deadline(within) for i, within in enumerate(plan.withins) if opens}
+    is_usable = ~_any([flag for flag, _ in row_checks(log)])
+    usable = events.where(is_usable & log.kind.isin(*plan.kinds))
+    return usable.select(*(columns[name].alias(name) for name in schema.names))
+
+
+def _is_odd(log: SparkLog, *, opens: bool) -> Column:
+    checks = row_checks(log) + [check for rule in log.plan.rules for check in rule_checks(rule, log, opens=opens)]
+    return _any([F.coalesce(flag, F.lit(False)) for flag, _ in checks])
 
 
 def _any(flags: Sequence[Column]) -> Column:

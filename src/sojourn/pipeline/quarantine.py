@@ -24,16 +24,30 @@ class Aside(NamedTuple):
     is_usable: Flags
 
 
+class Reasons(NamedTuple):
+    """Why a rule cannot use rows, or, if it is None, no rule: for each row a place in `texts`, -1 if it has none."""
+
+    rule: str | None
+    reason: Ints
+    texts: list[str]
+
+
 def set_aside(plan: Plan, log: ArrowLog, events: pa.Table, *, opens: bool = True) -> Aside:
     """The rows of a log that cannot be used: by no rule, or by some. The kernel leaves out the latter by itself."""
-    reason, texts = reasons_of(row_checks(log), len(events))
-    found = [quarantined(events, reason, texts, None)]
+    is_usable, found = checked(plan, log, len(events), opens=opens)
+    return Aside(pa.concat_tables(quarantined(events, reason, texts, rule) for rule, reason, texts in found), is_usable)
+
+
+def checked(plan: Plan, log: ArrowLog, count: int, *, opens: bool) -> tuple[Flags, list[Reasons]]:
+    """Which of so many rows are of use to some rule; and why others are of none, or not to one of the rules."""
+    reason, texts = reasons_of(row_checks(log), count)
+    found = [Reasons(None, reason, texts)]
     is_usable = reason < 0
     for rule in plan.rules:
-        reason, texts = reasons_of(rule_checks(rule, log, opens=opens), len(events))
+        reason, texts = reasons_of(rule_checks(rule, log, opens=opens), count)
         reason[~is_usable] = -1
-        found.append(quarantined(events, reason, texts, rule.name))
-    return Aside(pa.concat_tables(found), is_usable)
+        found.append(Reasons(rule.name, reason, texts))
+    return is_usable, found
 
 
 def reasons_of(checks: Sequence[Check], count: int) -> tuple[Ints, list[str]]:

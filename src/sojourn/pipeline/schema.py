@@ -6,7 +6,8 @@ Inside the engines a time is an int64 of epoch milliseconds. In the tables that 
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -63,6 +64,17 @@ OUTCOMES = pa.schema(
 )
 """An outcome table, as `local.outcomes` gives it."""
 
+GIVEN = pa.schema(
+    [
+        (OPERATION_ID, pa.string()),
+        (RULE, pa.int32()),
+        (KEYS, pa.list_(pa.string())),
+        (OPENED_AT, pa.int64()),
+        (DEADLINE, pa.int64()),
+    ]
+)
+"""Operations that can be used, inside the engines: RULE is the place of the rule."""
+
 QUARANTINE = pa.schema(
     [
         pa.field(RULE, pa.string()),
@@ -86,3 +98,10 @@ WHAT_IF = pa.schema(
     ]
 )
 """A row for each rule and deadline; `expired` = `met_late` + `never_met`."""
+
+
+def record_batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:
+    """Columns, of Arrow or NumPy, as a schema has them."""
+    arrays = (column if isinstance(column, pa.Array) else pa.array(column) for column in columns)
+    pairs = zip(arrays, schema.types, strict=True)
+    return pa.RecordBatch.from_arrays([a if a.type == kind else a.cast(kind) for a, kind in pairs], schema=schema)

@@ -27,7 +27,7 @@ class SparkLog:
 
     def __init__(self, events: DataFrame, plan: Plan) -> None:
         self._events = events
-        self._plan = plan
+        self.plan = plan
 
     @cached_property
     def key(self) -> Column:
@@ -39,12 +39,12 @@ class SparkLog:
 
     @cached_property
     def at(self) -> Column:
-        name = self._plan.columns[S.AT]
-        return times(name, *self._typed(name), self._plan.unit)
+        name = self.plan.columns[S.AT]
+        return times(name, *self._typed(name), self.plan.unit)
 
     @cached_property
     def source(self) -> Column | None:
-        return self._text(S.SOURCE) if S.SOURCE in self._plan.columns else None
+        return self._text(S.SOURCE) if S.SOURCE in self.plan.columns else None
 
     @property
     def words(self) -> dict[str, Word]:
@@ -56,7 +56,7 @@ class SparkLog:
     @property
     def kind_code(self) -> Column:
         """The place of each row's kind among those that the rules name; null if it is none of them."""
-        first, *others = enumerate(self._plan.kinds)
+        first, *others = enumerate(self.plan.kinds)
         code = F.when(self.kind == first[1], first[0])
         for place, kind in others:
             code = code.when(self.kind == kind, place)
@@ -65,9 +65,14 @@ class SparkLog:
     def is_kind(self, kind: str) -> Column:
         return self.kind.eqNullSafe(F.lit(kind))
 
+    def is_whole(self, number: str) -> bool:
+        """Whether a column of numbers has nothing but whole ones."""
+        _, kind = self._typed(self.plan.column_of(number))
+        return isinstance(kind, T.IntegralType)
+
     def number(self, name: str) -> Column:
         """The number that a rule reads; null where there is none."""
-        theirs = self._plan.column_of(name)
+        theirs = self.plan.column_of(name)
         column, kind = self._typed(theirs)
         match kind:
             case T.IntegralType():
@@ -81,7 +86,7 @@ class SparkLog:
         return F.when(~F.isnan(value), value)
 
     def amount(self, number: str) -> Amount:
-        column, _ = self._typed(self._plan.column_of(number))
+        column, _ = self._typed(self.plan.column_of(number))
         value = self.number(number)
         is_unfit = F.coalesce((value < 0) | (value.cast("double") == F.lit(float("inf"))), F.lit(False))
         return Amount(column.isNull(), column.isNotNull() & value.isNull(), is_unfit)
@@ -103,14 +108,14 @@ class SparkLog:
         return Limit(column.isNull(), ms == UNKNOWN, ms == NEGATIVE, ms == TOO_FAR)
 
     def _until(self, within: UntilColumn) -> Column:
-        return times(within.name, *self._typed(within.name), self._plan.unit, up=True)
+        return times(within.name, *self._typed(within.name), self.plan.unit, up=True)
 
     def _word(self, ours: str, value: Column) -> Word:
-        column, _ = self._typed(self._plan.columns[ours])
+        column, _ = self._typed(self.plan.columns[ours])
         return Word(column.isNull(), column.isNotNull() & value.isNull())
 
     def _text(self, ours: str) -> Column:
-        name = self._plan.columns[ours]
+        name = self.plan.columns[ours]
         return text_of(name, *self._typed(name))
 
     def _typed(self, name: str) -> tuple[Column, T.DataType]:

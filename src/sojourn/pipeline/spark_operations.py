@@ -10,9 +10,11 @@ from . import schema as S  # noqa: N812
 from .arrow_times import NEGATIVE, TOO_FAR, UNKNOWN
 from .plan import Plan
 from .reasons import GIVEN_TWICE, Limit, OperationFacts, Word, operation_checks
+from .spark_files import parquet_files, shared_out
 from .spark_log import first_reason, row_as_json, text_of
+from .spark_schema import SPARK_PARCELS
 from .spark_times import durations_of, times
-from .worker import OPERATION, SHOWN_KEY, Hand
+from .worker import Deal, ReadOperations
 
 _TURN = "turn"
 """1 for the first operation of its name, 2 for the second ..."""
@@ -26,7 +28,7 @@ class SparkOperations:
         self._operations = operations
         self._plan = plan
         self._key_column = S.KEYS if S.KEYS in operations.columns else S.KEY
-        self._has_many_keys = isinstance(operations.schema[self._key_column].dataType, T.ArrayType)
+        self.has_many_keys = isinstance(operations.schema[self._key_column].dataType, T.ArrayType)
 
     def quarantined(self) -> DataFrame:
         """The rows that are set aside, as `schema.QUARANTINE`."""
@@ -38,24 +40,24 @@ class SparkOperations:
             twice.select(nobody, F.lit(GIVEN_TWICE).alias(S.REASON), S.ROW)
         )
 
-    def beside(self, events: DataFrame) -> DataFrame:
-        """Rows for `worker.Decide`: the operations, and the events of their keys.
-
-        Operations on one key each share its events. Where they may have several, two stages: first by key, where what
-        counts of its events is handed to each operation that waits on it; then by operation.
-        """
-        operations = self._in_turn().where(F.col(_TURN) == 1)
-        if not self._has_many_keys:
-            return events.unionByName(_rows(operations, F.col(S.KEYS)[0]), allowMissingColumns=True)
-        watches = operations.withColumn(S.KEY, F.explode(F.array_distinct(S.KEYS)))
-        waiting = events.unionByName(_rows(watches, F.col(S.KEY)).drop(SHOWN_KEY), allowMissingColumns=True)
-        handed = waiting.repartition(S.KEY).mapInArrow(Hand(self._plan), events.select(*_keyed_first(events)).schema)
-        return handed.unionByName(_rows(operations, F.col(S.OPERATION_ID)), allowMissingColumns=True)
+    def dealt(self, shards: int) -> DataFrame:
+        """Those that can be used, as parcels, by their names."""
+        there = self._operations.columns
+        needed = [S.OPERATION_ID, self._key_column, S.OPENED_AT, *(n for n in (S.WITHIN, S.RULE) if n in there)]
+        files = parquet_files(self._operations, needed)
+        if files is not None:
+            return shared_out(self._operations.sparkSession, files, ReadOperations(files, self._plan, shards))
+        return self._usable().mapInArrow(Deal(S.GIVEN, S.OPERATION_ID, shards), SPARK_PARCELS)
 
     def _in_turn(self, *others: Column) -> DataFrame:
         """What can be used, in the order of those of the same name."""
+        order = Window.partitionBy(S.OPERATION_ID).orderBy(S.OPENED_AT, S.DEADLINE, S.KEYS, S.RULE)
+        return self._usable(*others).withColumn(_TURN, F.row_number().over(order))
+
+    def _usable(self, *others: Column) -> DataFrame:
+        """What can be used, as `schema.GIVEN`, and further columns."""
         is_usable = first_reason(operation_checks(self._facts())).isNull()
-        usable = self._operations.where(is_usable).select(
+        return self._operations.where(is_usable).select(
             self._text(S.OPERATION_ID).alias(S.OPERATION_ID),
             self._rule().alias(S.RULE),
             self._keys().alias(S.KEYS),
@@ -63,12 +65,10 @@ class SparkOperations:
             (self._opened_at() + self._within()).alias(S.DEADLINE),
             *others,
         )
-        order = Window.partitionBy(S.OPERATION_ID).orderBy(S.OPENED_AT, S.DEADLINE, S.KEYS, S.RULE)
-        return usable.withColumn(_TURN, F.row_number().over(order))
 
     def _facts(self) -> OperationFacts:
         keys, given = self._keys(), F.col(self._key_column)
-        some = given if self._has_many_keys else F.array(given)
+        some = given if self.has_many_keys else F.array(given)
         is_nothing = given.isNull() | (F.size(some) == 0) | ((F.size(some) == 1) & some[0].isNull())
         return OperationFacts(
             self._word(S.OPERATION_ID, self._text(S.OPERATION_ID)),
@@ -116,20 +116,3 @@ class SparkOperations:
 
     def _word(self, name: str, read: Column) -> Word:
         return Word(F.col(name).isNull(), F.col(name).isNotNull() & read.isNull())
-
-
-def _rows(operations: DataFrame, key: Column) -> DataFrame:
-    """Operations as rows among events, under a key."""
-    return operations.select(
-        key.alias(S.KEY),
-        F.lit(OPERATION).cast("short").alias(S.KIND),
-        F.col(S.OPENED_AT).alias(S.AT),
-        S.OPERATION_ID,
-        S.RULE,
-        S.DEADLINE,
-        F.col(S.KEYS)[0].alias(SHOWN_KEY),
-    )
-
-
-def _keyed_first(events: DataFrame) -> list[str]:
-    return [S.KEY, *(name for name in events.columns if name != S.KEY)]

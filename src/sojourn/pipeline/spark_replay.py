@@ -6,8 +6,7 @@ import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -17,11 +16,10 @@ from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from . import batch, spark_source
 from . import schema as S  # noqa: N812
 from .deadlines import Deadline
-from .plan import Plan
-from .reasons import row_checks, rule_checks
+from .parcels import ODD
 from .replay import Job
 from .spark_groups import with_groups
-from .spark_log import SparkLog, quoted
+from .spark_log import quoted
 from .tally import Tallies, merged, tally
 
 ROWS_AT_ONCE = 500_000
@@ -44,8 +42,9 @@ class SparkReplay:
         if unreadable is not None:
             self._quarantine = self._quarantine.unionByName(unreadable)
         may_be_clean = unreadable is None and self._operations is None
-        self._odd = OddRows(self._events, job.plan()) if may_be_clean else None
-        self._outcomes = batch.outcomes(self._odd.events if self._odd else self._events, job.rules, **given)
+        self._odd = OddRows() if may_be_clean else None
+        seen = self._odd.seen if self._odd else None
+        self._outcomes = batch.decided(self._events, job.plan(), self._operations, seen)
 
     @cached_property
     def outcomes(self) -> pa.Table:
@@ -96,21 +95,15 @@ class SparkReplay:
 
 
 class OddRows:
-    """How many rows of a log cannot be used: counted in passing, by the first that goes through `events`."""
+    """How many rows of a log cannot be used: counted in passing, by the first job that goes through it."""
 
-    def __init__(self, events: DataFrame, plan: Plan) -> None:
-        log = SparkLog(events, plan)
-        checks = row_checks(log) + [check for rule in plan.rules for check in rule_checks(rule, log)]
-        is_odd = reduce(or_, (F.coalesce(flag, F.lit(False)) for flag, _ in checks))
-        needed = {*plan.columns.values(), *map(plan.column_of, plan.numbers), *(w.name for w in plan.withins)}
-        self._observation = Observation()
-        rows = events.select(*map(quoted, sorted(needed)))
-        self.events = rows.observe(self._observation, F.count_if(is_odd).alias("odd"))
+    def __init__(self) -> None:
+        self.seen = Observation()
         self.is_counted = False
 
     def are_none(self) -> bool:
         """Whether there are none, for certain."""
-        return self.is_counted and self._observation.get["odd"] == 0
+        return self.is_counted and self.seen.get[ODD] == 0
 
 
 def _tallying(what_if: Sequence[Deadline]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -1,41 +1,60 @@
-"""What runs on Spark's executors: Arrow batches in, outcomes out. Needs NumPy, PyArrow and `sojourn.rules` only.
+"""What runs on Spark's executors: parcels in, outcomes out. Needs NumPy, PyArrow and `sojourn.rules` only.
 
-All rows of a key are in the same partition. They come in any order, and then the partition is read whole and sorted
-here, which is cheaper than in the JVM; or Spark has sorted them, and then no more is held than is worth a call of the
-kernel, and the largest key.
+Events are dealt out by key. Operations that are given go by their name first, since of two with the same name one is
+set aside; then, key by key, to where the events are. One that has a single key is judged there. Where they may have
+several, each is handed what counts of the events of its keys, and is judged back home, in the shard of its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from .arrow_log import in_one_piece
-from .grouping import Groups, by_key, in_order
+from .arrow_log import ArrowLog, in_one_piece
+from .arrow_operations import Given, first_of_each_name, is_repeated, usable_operations
+from .grouping import Groups, by_key, by_key_and_asked
 from .kernel import UNREADABLE, Events, Numbers, counted, given, judge, openings
 from .kernel.columns import Lanes
-from .kernel.search import Ints
+from .kernel.search import Ints, order_by
+from .parcels import (
+    EVENTS,
+    OPERATIONS,
+    Batches,
+    Parcels,
+    gathered,
+    hashes,
+    packed,
+    settle_in,
+    shards_of,
+    shards_of_hashes,
+    unpacked,
+)
+from .parquet_files import ParquetFiles
 from .plan import Plan
-from .schema import AT, DEADLINE, KEY, KIND, OPERATION_ID, RULE, SOURCE
+from .quarantine import checked
+from .schema import AT, DEADLINE, GIVEN, KEY, KIND, OPENED_AT, OPERATION_ID, RULE, SOURCE, record_batch
 from .tables import outcome_table
 
-ENOUGH_ROWS = 500_000
-"""So many rows at once keep NumPy busy; more would only need more memory."""
+HOME, RANK = "home", "rank"
+"""An operation, where its name is too long a word: the shard of its name, and its place there."""
 
-OPERATION = -1
-"""The kind of a row that is not an event, but an operation that is given."""
-
-SHOWN_KEY = "shown_key"
-"""The key that the outcome of a given operation shows."""
-
+_ON_ONE_KEY = pa.schema(
+    [
+        (KEY, pa.string()),
+        (OPERATION_ID, pa.string()),
+        (RULE, pa.int32()),
+        (OPENED_AT, pa.int64()),
+        (DEADLINE, pa.int64()),
+    ]
+)
+_ON_ITS_KEYS = pa.schema(
+    [(KEY, pa.string()), (HOME, pa.int32()), (RANK, pa.int32()), (RULE, pa.int32()), (OPENED_AT, pa.int64())]
+)
 _TIME = pa.timestamp("us", tz="UTC")
-
-Batches = Iterable[pa.RecordBatch]
 
 
 def number_column(place: int) -> str:
@@ -46,143 +65,277 @@ def deadline_column(place: int) -> str:
     return f"deadline_{place}"
 
 
-@dataclass(frozen=True)
-class Decide:
-    """Maps the rows of a partition to outcomes; `has_operations` if some of the rows are given operations."""
+def event_schema(plan: Plan, is_whole: Mapping[str, bool], *, opens: bool) -> pa.Schema:
+    """Events, as they go by key. `is_whole` says of each of the plan's numbers whether they are all whole ones."""
+    numbers = [(number_column(i), _number_type(is_whole[name])) for i, name in enumerate(plan.numbers)]
+    deadlines = [(deadline_column(i), pa.int64()) for i, _ in enumerate(plan.withins) if opens]
+    source = [(SOURCE, pa.string())] * _has_sources(plan)
+    return pa.schema([(KEY, pa.string()), (KIND, pa.int16()), (AT, pa.int64()), *source, *numbers, *deadlines])
 
-    plan: Plan
-    has_operations: bool = False
-    is_sorted: bool = False
+
+@dataclass(frozen=True)
+class Deal:
+    """Deals out rows of a schema by one of their columns: KEY for events, OPERATION_ID for operations."""
+
+    schema: pa.Schema
+    by: str
+    shards: int
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        for table in whole_keys(batches) if self.is_sorted else _whole(batches):
-            rows = Rows(self.plan, table, self.is_sorted)
-            for decided in self._given(rows) if self.has_operations else self._opened(rows):
-                yield from decided.to_batches()
+        settle_in()
+        column = EVENTS if self.by == KEY else OPERATIONS
+        for rows in gathered(batches):
+            yield from packed(rows.cast(self.schema), shards_of(rows[self.by], self.shards), column)
 
-    def _opened(self, rows: Rows) -> Iterator[pa.Table]:
-        """The outcomes of what the events open, rule by rule."""
-        events = rows.events()
-        for rule in self.plan.rules:
-            lanes = Lanes(rule, events)
-            operations = openings(rule, events, lanes)
-            if len(operations.group):
-                verdicts = judge(rule, events, operations, lanes)
-                key = rows.groups.names.take(pa.array(operations.group))
-                yield outcome_table(rule, operations, verdicts, key, time=_TIME)
 
-    def _given(self, rows: Rows) -> Iterator[pa.Table]:
-        """The outcomes of the operations among the rows, given the events among them."""
-        events = rows.events()
-        for place, rule in enumerate(self.plan.rules):
-            own, group = rows.operations(place)
-            if len(group):
-                operations = given(events, group, own[AT].to_numpy(), own[DEADLINE].to_numpy())
-                shown, names = in_one_piece(own[SHOWN_KEY]), in_one_piece(own[OPERATION_ID])
-                yield outcome_table(rule, operations, judge(rule, events, operations), shown, names, _TIME)
+@dataclass(frozen=True)
+class ReadEvents:
+    """Reads events from Parquet files, each task its share, and deals them out."""
+
+    files: ParquetFiles
+    plan: Plan
+    schema: pa.Schema
+    opens: bool
+    shards: int
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        settle_in()
+        for table in self.files.tables(batches):
+            log = ArrowLog(table, self.plan)
+            is_usable, reasons = checked(self.plan, log, len(table), opens=self.opens)
+            odd = sum(int(np.count_nonzero(found.reason >= 0)) for found in reasons)
+            events = self._rows(log, np.flatnonzero(is_usable & (log.kind_code >= 0)))
+            yield from packed(events, shards_of(events[KEY], self.shards), EVENTS, odd)
+
+    def _rows(self, log: ArrowLog, rows: Ints) -> pa.RecordBatch:
+        """Some rows of a log. Mostly it is all of them, and then nothing is moved: `packed` will do so once."""
+        plan, is_all = self.plan, len(rows) == len(log.kind_code)
+        columns: dict[str, Any] = {KEY: log.key.values, KIND: log.kind_code, AT: log.at.ms}
+        if log.source is not None:
+            columns[SOURCE] = log.source.values
+        for i, name in enumerate(plan.numbers):
+            numbers = log.number(name)
+            columns[number_column(i)] = pa.array(numbers.values, mask=~numbers.is_number)
+        if self.opens:
+            columns |= {deadline_column(i): log.deadline(within) for i, within in enumerate(plan.withins)}
+        whole = record_batch(self.schema, [columns[name] for name in self.schema.names])
+        return whole if is_all else whole.take(pa.array(rows))
+
+
+@dataclass(frozen=True)
+class ReadOperations:
+    """Reads operations from Parquet files, each task its share, and deals them out by name."""
+
+    files: ParquetFiles
+    plan: Plan
+    shards: int
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        settle_in()
+        for table in self.files.tables(batches):
+            rows = usable_operations(table, self.plan).rows()
+            yield from packed(rows, shards_of(rows[OPERATION_ID], self.shards), OPERATIONS)
+
+
+@dataclass(frozen=True)
+class Send:
+    """Sends operations from the shard of their name to those of their keys. Of each name only the first goes."""
+
+    has_many_keys: bool
+    shards: int
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        settle_in()
+        for parcels in unpacked(batches, pa.schema([]), GIVEN):
+            at_home = AtHome(parcels.operations, self.shards)
+            rows = self._to_their_keys(at_home) if self.has_many_keys else self._to_their_key(at_home)
+            yield from packed(rows, shards_of(rows[KEY], self.shards), OPERATIONS)
+
+    def _to_their_key(self, at_home: AtHome) -> pa.RecordBatch:
+        own = at_home.given.take(at_home.rows)
+        return record_batch(_ON_ONE_KEY, [own.shown_key, own.operation_id, own.rule, own.opened_at, own.deadline])
+
+    def _to_their_keys(self, at_home: AtHome) -> pa.RecordBatch:
+        """Each key once; in the order in which they are there: they are long, and are moved once, by `packed`."""
+        own, rows = at_home.given, at_home.rows
+        home, rank = (np.full(len(own.rule), -1, np.int32) for _ in range(2))
+        home[rows], rank[rows] = at_home.home, at_home.rank
+        owner = own.owner
+        columns = [own.keys, *(term[owner] for term in (home, rank, own.rule, own.opened_at))]
+        sent = record_batch(_ON_ITS_KEYS, columns)
+        is_sent = (home[owner] >= 0) & ~is_repeated(own)
+        return sent if is_sent.all() else sent.filter(pa.array(is_sent))
+
+
+class AtHome:
+    """Operations in the shards of their names, each with a rank there that depends on nothing but what they say.
+
+    `rows`  those that are no repetition, by shard, then rank.
+    `home`  the shard of each of these; they ascend.
+    """
+
+    def __init__(self, operations: pa.Table, shards: int) -> None:
+        self.given = Given.of(operations)
+        hashed = hashes(self.given.operation_id)
+        self.rows = first_of_each_name(self.given, hashed)
+        self.home = shards_of_hashes(hashed[self.rows], shards)
+        self._starts = np.zeros(shards + 1, np.int64)
+        np.cumsum(np.bincount(self.home, minlength=shards), out=self._starts[1:])
+
+    @property
+    def rank(self) -> Ints:
+        """The rank of each of the rows."""
+        return np.arange(len(self.rows)) - self._starts[self.home]
+
+    def place(self, home: Ints, rank: Ints) -> Ints:
+        """Where in `rows` an operation is."""
+        return self._starts[home] + rank
 
 
 @dataclass(frozen=True)
 class Hand:
-    """Maps the events of a partition, and the operations that wait on their keys, to what counts for each operation:
-    rows whose key is the operation's name. What does not count is not handed on."""
+    """Maps the events of some keys, and the operations that wait on them, to what counts for each operation."""
 
     plan: Plan
+    schema: pa.Schema
+
+    @property
+    def handed(self) -> pa.Schema:
+        """Events, as they go to an operation."""
+        who = [pa.field(HOME, pa.int32()), pa.field(RANK, pa.int32())]
+        source = [pa.field(SOURCE, pa.int64())] * (SOURCE in self.plan.columns and not _has_sources(self.plan))
+        return pa.schema([*who, *[f for f in self.schema if f.name != KEY], *source])
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        for table in _whole(batches):
-            rows = Rows(self.plan, table, is_sorted=False)
-            events, event_rows = rows.events(), pa.array(rows.event_rows)
-            own = table.drop_columns([KEY, OPERATION_ID, RULE, DEADLINE])
+        settle_in()
+        for parcels in unpacked(batches, self.schema, _ON_ITS_KEYS):
+            for rows in self._counted(parcels):
+                yield from packed(rows, rows[HOME].to_numpy(), EVENTS)
+
+    def _counted(self, parcels: Parcels) -> Iterator[pa.RecordBatch]:
+        table, waiting = parcels.events, parcels.operations
+        groups, group = by_key_and_asked(in_one_piece(table[KEY]), table[AT].to_numpy(), in_one_piece(waiting[KEY]))
+        events = _events(self.plan, table, groups.order, groups.starts, groups)
+        home, rank, rule, opened_at = (waiting[name].to_numpy() for name in (HOME, RANK, RULE, OPENED_AT))
+        for place, of in enumerate(self.plan.rules):
+            own = np.flatnonzero(rule == place)
+            since = opened_at[own]
+            operations = given(events, group[own], since, deadline=since)  # what counts, counts after it, too
+            operation, row = counted(of, events, operations)
+            rows = table.drop_columns(KEY).take(pa.array(groups.order[row]))
+            columns = {HOME: home[own[operation]], RANK: rank[own[operation]]}
+            if not _has_sources(self.plan) and events.source is not None:
+                columns[SOURCE] = events.source[row] | (parcels.shards[0] << 32)
+            columns |= {name: in_one_piece(rows[name]) for name in self.handed.names if name not in columns}
+            yield record_batch(self.handed, [columns[name] for name in self.handed.names])
+
+
+@dataclass(frozen=True)
+class Decide:
+    """Maps events to the outcomes of what they open."""
+
+    plan: Plan
+    schema: pa.Schema
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        settle_in()
+        for parcels in unpacked(batches, self.schema):
+            table = parcels.events
+            groups = by_key(in_one_piece(table[KEY]), table[AT].to_numpy())
+            events = _events(self.plan, table, groups.order, groups.starts, groups)
+            for rule in self.plan.rules:
+                lanes = Lanes(rule, events)
+                operations = openings(rule, events, lanes)
+                if len(operations.group):
+                    verdicts = judge(rule, events, operations, lanes)
+                    key = groups.names.take(pa.array(operations.group))
+                    yield from outcome_table(rule, operations, verdicts, key, time=_TIME).to_batches()
+
+
+@dataclass(frozen=True)
+class DecideGiven:
+    """Maps events and the operations that wait on their keys, each on one, to the outcomes of these operations."""
+
+    plan: Plan
+    schema: pa.Schema
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        settle_in()
+        for parcels in unpacked(batches, self.schema, _ON_ONE_KEY):
+            table, waiting = parcels.events, parcels.operations
+            names, keys = in_one_piece(waiting[OPERATION_ID]), in_one_piece(waiting[KEY])
+            groups, group = by_key_and_asked(in_one_piece(table[KEY]), table[AT].to_numpy(), keys)
+            events = _events(self.plan, table, groups.order, groups.starts, groups)
+            opened_at, deadline, rule_place = (waiting[name].to_numpy() for name in (OPENED_AT, DEADLINE, RULE))
             for place, rule in enumerate(self.plan.rules):
-                waiting, group = rows.operations(place)
-                operations = given(events, group, waiting[AT].to_numpy(), waiting[DEADLINE].to_numpy())
-                operation, row = counted(rule, events, operations)
-                names = in_one_piece(waiting[OPERATION_ID]).take(pa.array(operation))
-                handed = own.take(event_rows.take(pa.array(row))).add_column(0, KEY, names)
-                yield from handed.to_batches()
+                own = np.flatnonzero(rule_place == place)
+                if len(own):
+                    operations = given(events, group[own], opened_at[own], deadline[own])
+                    verdicts, chosen = judge(rule, events, operations), pa.array(own)
+                    yield from outcome_table(
+                        rule, operations, verdicts, keys.take(chosen), names.take(chosen), _TIME
+                    ).to_batches()
 
 
-class Rows:
-    """The rows of some whole keys, as the kernel wants them."""
+@dataclass(frozen=True)
+class DecideHanded:
+    """Maps operations, and the events that they have been handed, to outcomes."""
 
-    def __init__(self, plan: Plan, table: pa.Table, is_sorted: bool) -> None:
-        self._plan = plan
-        self._table = table
-        keys = in_one_piece(table[KEY])
-        self.groups: Groups = in_order(keys) if is_sorted else by_key(keys, table[AT].to_numpy())
+    plan: Plan
+    schema: pa.Schema
+    shards: int
 
-    @cached_property
-    def _is_operation(self) -> Ints:
-        """In the order of the groups."""
-        return np.asarray(self._table[KIND].to_numpy()[self.groups.order] == OPERATION)
-
-    @cached_property
-    def event_rows(self) -> Ints:
-        """The rows of the table that are events, in the order in which the kernel has them."""
-        return self.groups.order[~self._is_operation]
-
-    def operations(self, place: int) -> tuple[pa.Table, Ints]:
-        """The operations under a rule, with the group of each."""
-        places = np.flatnonzero(self._is_operation)
-        rows = self._table.take(pa.array(self.groups.order[places]))
-        group = np.searchsorted(self.groups.starts, places, "right") - 1
-        chosen = np.flatnonzero(rows[RULE].to_numpy() == place)
-        return rows.take(pa.array(chosen)), group[chosen]
-
-    def events(self) -> Events:
-        plan, table, rows = self._plan, self._table, self.event_rows
-        before = np.append(0, np.cumsum(~self._is_operation))
-        source = in_one_piece(table[SOURCE]).dictionary_encode("encode") if SOURCE in plan.columns else None
-        there = table.column_names
-        deadlines = {w: deadline_column(i) for i, w in enumerate(plan.withins) if deadline_column(i) in there}
-        return Events(
-            starts=before[self.groups.starts],
-            at=table[AT].to_numpy()[rows],
-            kind=table[KIND].to_numpy()[rows],
-            kinds=plan.kinds,
-            source=None if source is None else source.indices.to_numpy()[rows],
-            numbers={name: _numbers(table[number_column(i)]).take(rows) for i, name in enumerate(plan.numbers)},
-            deadlines={w: table[name].fill_null(UNREADABLE).to_numpy()[rows] for w, name in deadlines.items()},
-        )
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        settle_in()
+        for parcels in unpacked(batches, self.schema, GIVEN):
+            at_home, table = AtHome(parcels.operations, self.shards), parcels.events
+            own = at_home.given
+            group = at_home.place(table[HOME].to_numpy(), table[RANK].to_numpy())
+            starts = np.append(0, np.cumsum(np.bincount(group, minlength=len(at_home.rows))))
+            events = _events(self.plan, table, order_by(group, table[AT].to_numpy()), starts)
+            for place, rule in enumerate(self.plan.rules):
+                groups = np.flatnonzero(own.rule[at_home.rows] == place)
+                rows = at_home.rows[groups]
+                if len(rows):
+                    operations = given(events, groups, own.opened_at[rows], own.deadline[rows])
+                    verdicts, chosen = judge(rule, events, operations), pa.array(rows)
+                    shown, names = own.shown_key.take(chosen), own.operation_id.take(chosen)
+                    yield from outcome_table(rule, operations, verdicts, shown, names, _TIME).to_batches()
 
 
-def whole_keys(batches: Batches, enough: int = ENOUGH_ROWS) -> Iterator[pa.Table]:
-    """Sorted rows again, in tables of at least so many rows, but for the last; all rows of a key are in one of them."""
-    closed: list[pa.RecordBatch] = []
-    open_: list[pa.RecordBatch] = []  # rows of the last key so far: there may be more
-    rows = 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        start = _start_of_last_key(batch)
-        if start or (open_ and _key(open_[-1]) != _key(batch)):
-            closed += [*open_, batch.slice(0, start)]
-            open_ = []
-            rows = sum(part.num_rows for part in closed)
-        open_.append(batch.slice(start))
-        if rows >= enough:
-            yield pa.Table.from_batches(closed)
-            closed, rows = [], 0
-    if closed or open_:
-        yield pa.Table.from_batches([*closed, *open_])
+def _events(plan: Plan, table: pa.Table, rows: Ints, starts: Ints, groups: Groups | None = None) -> Events:
+    """Rows of a table as the kernel wants them. Where they have no sources, but are asked for them, their keys are."""
+    source = None
+    if SOURCE in table.column_names:
+        source = _codes(in_one_piece(table[SOURCE]))[rows]
+    elif SOURCE in plan.columns and groups is not None:
+        source = groups.of_rows
+    there = table.column_names
+    deadlines = {w: deadline_column(i) for i, w in enumerate(plan.withins) if deadline_column(i) in there}
+    return Events(
+        starts=starts,
+        at=table[AT].to_numpy()[rows],
+        kind=table[KIND].to_numpy()[rows],
+        kinds=plan.kinds,
+        source=source,
+        numbers={name: _numbers(table[number_column(i)]).take(rows) for i, name in enumerate(plan.numbers)},
+        deadlines={w: table[name].fill_null(UNREADABLE).to_numpy()[rows] for w, name in deadlines.items()},
+    )
 
 
-def _whole(batches: Batches) -> Iterator[pa.Table]:
-    """All rows in one table, if there are any."""
-    found = list(batches)
-    if sum(batch.num_rows for batch in found):
-        yield pa.Table.from_batches(found)
+def _has_sources(plan: Plan) -> bool:
+    """Whether events have a column of sources that is not their key."""
+    return plan.columns.get(SOURCE, plan.columns[KEY]) != plan.columns[KEY]
 
 
-def _key(batch: pa.RecordBatch) -> pa.Scalar:
-    return batch[KEY][-1]
-
-
-def _start_of_last_key(batch: pa.RecordBatch) -> int:
-    is_last = pc.equal(batch[KEY], _key(batch)).to_numpy(zero_copy_only=False)
-    return int(is_last.argmax())
+def _codes(sources: pa.Array) -> Ints:
+    codes = sources if pa.types.is_int64(sources.type) else sources.dictionary_encode("encode").indices
+    return np.asarray(codes.to_numpy())
 
 
 def _numbers(column: pa.ChunkedArray) -> Numbers:
     return Numbers(column.fill_null(0).to_numpy(), column.is_valid().to_numpy())
+
+
+def _number_type(is_whole: bool) -> pa.DataType:
+    return pa.int64() if is_whole else pa.float64()

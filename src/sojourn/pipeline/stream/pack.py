@@ -6,10 +6,8 @@ answers in the same way.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
+from ..parcels import settle_in
 from .shape import TIME, Shape, nothing
 
 SHARD, EVENTS, ASIDE, OUTCOMES, LATE, OPENED = "shard", "events", "aside", "outcomes", "late", "opened"
@@ -29,15 +28,6 @@ SET_ASIDE = pa.schema([(S.REASON, pa.string()), (S.ROW, pa.string())])
 
 ENOUGH_ROWS = 500_000
 """So many rows are packed at once; more would only need more memory."""
-
-
-@cache
-def settle_in() -> None:
-    """Once in a process: Spark's collect garbage after every task, which looks at all that they have ever imported.
-
-    That takes longer than the task. What is there when the first one begins is there for good, so it is left out.
-    """
-    gc.freeze()
 
 
 @dataclass(frozen=True)
