@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 DAY_MS = 86_400_000
@@ -91,7 +92,7 @@ def _log(rng: np.random.Generator, key: Any, at: Any, kind: Any, kinds: list[str
 
 
 def _names(what: str, numbers: Any) -> pa.Array:
-    return pa.compute.binary_join_element_wise(what, pa.array(numbers).cast(pa.string()), "-")
+    return pc.binary_join_element_wise(what, pa.array(numbers).cast(pa.string()), "-")
 
 
 _MAKERS = {"signals": _signals, "parts": _parts, "keys": _keys, "operations": _operations}

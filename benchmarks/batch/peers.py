@@ -75,7 +75,7 @@ class _Spark:
     def session(self) -> Any:
         from pyspark.sql import SparkSession  # noqa: PLC0415
 
-        from sojourn.pipeline.spark_schema import ARROW  # noqa: PLC0415
+        from sojourn.pipeline.spark_schema import ARROW, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415
 
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -86,7 +86,9 @@ class _Spark:
             "spark.log.level": "ERROR",
             "spark.driver.memory": "4g",
             "spark.sql.session.timeZone": "UTC",
-            "spark.sql.shuffle.partitions": "4",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.driver.extraJavaOptions": UNCHECKED,
+            **ON_ONE_MACHINE,
             **ARROW,
         }
         builder = SparkSession.builder.master("local[2]")

@@ -23,7 +23,7 @@ from .cold import FLIGHTS
 from .memory import PeakMemory
 
 EVENTS_EACH = 3
-TURNS = 2
+TURNS = 6
 NAMES = ("seen", "count", "distinct", "sum", "reached", "parts", "heartbeat", "many_keys")
 """The conditions, as in `conditions.CASES`."""
 
