@@ -10,7 +10,8 @@ from parity import random_rules
 from parity.operations import as_table, by_law, operations
 from parity.tables import as_outcomes
 from parity.tables import as_table as as_log
-from sojourn.pipeline import grouping, local
+from sojourn.pipeline import arrow_operations, grouping, local
+from sojourn.pipeline.plan import Plan
 from sojourn.rules import Rule, seen
 
 
@@ -53,3 +54,18 @@ def test_where_the_keys_are_the_sources_each_key_is_another(
     result = local.outcomes(as_log(log), quorum, unit="ms", source="key", operations=as_table(given))
     assert as_outcomes(result.outcomes) == by_law([quorum], given, log)
     assert {"completed", "expired"} == set(result.outcomes["outcome"].to_pylist())
+
+
+@pytest.mark.parametrize("many", [0, 8])
+@pytest.mark.parametrize("most_keys", [1, 4, 20])
+def test_keys_that_an_operation_has_named_before_are_found_however_many_it_has(
+    most_keys: int, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow_operations, "_MANY_KEYS", many)
+    random = Random(most_keys)
+    quorum = Rule("quorum", "open", seen("a", times=2), within="1 min")
+    given = operations(random, [quorum], 50, most_keys)
+    found = arrow_operations.usable_operations(as_table(given), Plan.of(quorum, "ms"))
+    expected = [key in own.keys[:place] for own in given for place, key in enumerate(own.keys)]
+    assert arrow_operations.is_repeated(found).tolist() == expected
+    assert any(expected) == (most_keys > 1)
