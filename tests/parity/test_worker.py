@@ -40,7 +40,7 @@ def shards(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> i
     rows, number = request.param
     monkeypatch.setattr(parcels, "ENOUGH_ROWS", rows)
     monkeypatch.setattr(parcels, "_SENT_AT_ONCE", 5_000)
-    monkeypatch.setattr(worker, "settle_in", lambda: None)  # it is for processes that do nothing else
+    monkeypatch.setattr(worker, "settle_in", lambda **_: None)  # it is for processes that do nothing else
     return int(number)
 
 

@@ -55,14 +55,16 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @cache
-def settle_in() -> None:
-    """Once in a process that Spark starts: two habits that cost more than the work.
+def settle_in(*, keep_memory: bool = False) -> None:
+    """Once in a process that Spark starts: out of habits that cost more than the work.
 
     After every task it collects garbage, and looks at all that it has ever imported. What is there when the first task
     begins is there for good, so it is left out. And memory that is given back to the system, as that of every table
-    would be, has to be asked for, and cleared, again: so it is kept.
+    would be, has to be asked for, and cleared, again: so it may be kept.
     """
     gc.freeze()
+    if not keep_memory:
+        return
     pa.set_memory_pool(pa.system_memory_pool())
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc has it
     if mallopt is not None:

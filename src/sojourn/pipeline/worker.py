@@ -82,7 +82,7 @@ class Deal:
     shards: int
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        settle_in()
+        settle_in(keep_memory=True)
         column = EVENTS if self.by == KEY else OPERATIONS
         for rows in gathered(batches):
             yield from packed(rows.cast(self.schema), shards_of(rows[self.by], self.shards), column)
@@ -99,7 +99,7 @@ class ReadEvents:
     shards: int
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        settle_in()
+        settle_in(keep_memory=True)
         for table in self.files.tables(batches):
             log = ArrowLog(table, self.plan)
             is_usable, reasons = checked(self.plan, log, len(table), opens=self.opens)
@@ -131,7 +131,7 @@ class ReadOperations:
     shards: int
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        settle_in()
+        settle_in(keep_memory=True)
         for table in self.files.tables(batches):
             rows = usable_operations(table, self.plan).rows()
             yield from packed(rows, shards_of(rows[OPERATION_ID], self.shards), OPERATIONS)
@@ -145,7 +145,7 @@ class Send:
     shards: int
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        settle_in()
+        settle_in(keep_memory=True)
         for parcels in unpacked(batches, pa.schema([]), GIVEN):
             at_home = AtHome(parcels.operations, self.shards)
             rows = self._to_their_keys(at_home) if self.has_many_keys else self._to_their_key(at_home)
@@ -207,7 +207,7 @@ class Hand:
         return pa.schema([*who, *[f for f in self.schema if f.name != KEY], *source])
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        settle_in()
+        settle_in(keep_memory=True)
         for parcels in unpacked(batches, self.schema, _ON_ITS_KEYS):
             for rows in self._counted(parcels):
                 yield from packed(rows, rows[HOME].to_numpy(), EVENTS)
@@ -238,7 +238,7 @@ class Decide:
     schema: pa.Schema
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        settle_in()
+        settle_in(keep_memory=True)
         for parcels in unpacked(batches, self.schema):
             table = parcels.events
             groups = by_key(in_one_piece(table[KEY]), table[AT].to_numpy())
@@ -260,7 +260,7 @@ class DecideGiven:
     schema: pa.Schema
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        settle_in()
+        settle_in(keep_memory=True)
         for parcels in unpacked(batches, self.schema, _ON_ONE_KEY):
             table, waiting = parcels.events, parcels.operations
             names, keys = in_one_piece(waiting[OPERATION_ID]), in_one_piece(waiting[KEY])
@@ -286,7 +286,7 @@ class DecideHanded:
     shards: int
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        settle_in()
+        settle_in(keep_memory=True)
         for parcels in unpacked(batches, self.schema, GIVEN):
             at_home, table = AtHome(parcels.operations, self.shards), parcels.events
             own = at_home.given
