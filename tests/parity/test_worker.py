@@ -49,7 +49,7 @@ def files(table: pa.Table, path: Path, random: Random) -> ParquetFiles:
     pq.write_table(table, path, row_group_size=random.choice([7, 1_000]))
     found = pq.read_metadata(path)
     groups = [RowGroup(str(path), i, found.row_group(i).num_rows, 1_000) for i in range(found.num_row_groups)]
-    return ParquetFiles(shares(groups, random.randint(1, 3)), tuple(table.column_names))
+    return ParquetFiles(shares(groups, random.randint(1, 3)), table.schema)
 
 
 def read(task: Callable[[Batches], Iterator[pa.RecordBatch]], log: ParquetFiles) -> Batches:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sojourn import ConfigError
 from sojourn.pipeline import batch, local
 from sojourn.pipeline.parquet_files import ParquetFiles, RowGroup, shares
 from sojourn.pipeline.spark_files import READ, parquet_files
@@ -164,6 +165,12 @@ def test_deadlines_that_are_dates_are_read_alike(written: Callable[..., DataFram
     assert len(rows(found)) == 2
 
 
+def test_a_column_that_cannot_be_read_is_refused_at_once_and_named(written: Callable[..., DataFrame]) -> None:
+    events = written(log(key=log()["at"]))
+    with pytest.raises(ConfigError, match=r"column 'key' is timestamp.*texts or whole numbers"):
+        batch.outcomes(events, PAID)
+
+
 def test_row_groups_are_shared_out_evenly_and_each_is_read_once(tmp_path: Path) -> None:
     table = pa.table({"place": range(1_000)})
     groups: list[RowGroup] = []
@@ -176,7 +183,7 @@ def test_row_groups_are_shared_out_evenly_and_each_is_read_once(tmp_path: Path) 
     shared = shares(groups, 4)
     assert [sum(group.rows for group in share) for share in shared] == [500, 500, 600, 400]
     assert sorted((g.path, g.place) for share in shared for g in share) == [(g.path, g.place) for g in groups]
-    files = ParquetFiles(shared, ("place",))
+    files = ParquetFiles(shared, table.schema)
 
     def read() -> Iterator[int]:
         for task in range(4):
@@ -188,7 +195,7 @@ def test_row_groups_are_shared_out_evenly_and_each_is_read_once(tmp_path: Path) 
 
 def test_rows_that_are_large_are_read_a_few_at_a_time(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["x" * 1_000] * 500}), tmp_path / "a")
-    files = ParquetFiles(((RowGroup(str(tmp_path / "a"), 0, 500, 500 << 24),),), ("text",))
+    files = ParquetFiles(((RowGroup(str(tmp_path / "a"), 0, 500, 500 << 24),),), pa.schema([("text", pa.string())]))
     sizes = [part.num_rows for part in files.tables([pa.record_batch({"id": [0]})])]
     assert sum(sizes) == 500
     assert max(sizes) == 8

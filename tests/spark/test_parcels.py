@@ -83,9 +83,10 @@ def test_batches_are_gathered_until_there_is_enough_of_them(monkeypatch: pytest.
     assert list(gathered([])) == []
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 100, 200, 1_000, 20_000])
-def test_there_are_more_shards_than_partitions(partitions: int) -> None:
+@pytest.mark.parametrize("partitions", [1, 2, 100, 200, 1_000, 20_000, 1_000_000])
+def test_there_are_more_shards_than_partitions_up_to_a_limit(partitions: int) -> None:
     shards = shards_for(partitions)
-    assert shards >= 2 * partitions
+    assert shards >= min(2 * partitions, 65_536)
+    assert shards <= 65_536
     assert shards & (shards - 1) == 0
     assert set(shards_of(pa.array(map(str, range(50_000))), shards).tolist()) <= set(range(shards))

@@ -154,7 +154,7 @@ def _dealt(events: DataFrame, log: SparkLog, deal: Deal, *, opens: bool, odd: Ob
     words = {plan.columns[name] for name in (S.KIND, S.SOURCE) if name in plan.columns} - {plan.columns[S.KEY]}
     files = parquet_files(events, needed, words)
     if files is not None:
-        parcels = shared_out(events.sparkSession, files, ReadEvents(files, plan, deal.schema, opens, deal.shards))
+        parcels = shared_out(events.sparkSession, ReadEvents(files, plan, deal.schema, opens, deal.shards))
         return parcels if odd is None else parcels.observe(odd, F.coalesce(F.sum(ODD), F.lit(0)).alias(ODD))
     if odd is not None:
         rows = events.select(*map(quoted, sorted(set(needed))))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -24,7 +25,8 @@ SHARD, EVENTS, OPERATIONS, ODD = "shard", "events", "operations", "odd"
 
 PARCELS = pa.schema([(SHARD, pa.int32()), (EVENTS, pa.binary()), (OPERATIONS, pa.binary()), (ODD, pa.int64())])
 
-FEWEST_SHARDS = 256
+FEWEST_SHARDS, MOST_SHARDS = 1 << 8, 1 << 16
+"""More would not fit the sort of `packed`; a partition too many has nothing to do, then."""
 
 ENOUGH_ROWS = 100_000
 """So many at a time fit the caches of a processor; fewer would keep the interpreter busy."""
@@ -42,9 +44,6 @@ _KEEP_MEMORY = {-1: 2**31 - 1, -2: 2**26, -3: 2**25}
 """Of mallopt(3): M_TRIM_THRESHOLD, M_TOP_PAD and M_MMAP_THRESHOLD, which may not be more."""
 
 Batches = Iterable[pa.RecordBatch]
-Parcelling = Callable[[Batches], Iterator[pa.RecordBatch]]
-"""What maps batches of whatever to batches of parcels."""
-
 Hashes = NDArray[np.uint64]
 
 _WORD = 8
@@ -66,8 +65,8 @@ def settle_in(*, keep_memory: bool = False) -> None:
     if not keep_memory:
         return
     pa.set_memory_pool(pa.system_memory_pool())
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc has it
-    if mallopt is not None:
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:  # as with glibc
         for setting, value in _KEEP_MEMORY.items():
             mallopt(setting, value)
 
@@ -82,7 +81,7 @@ class Parcels(NamedTuple):
 
 def shards_for(partitions: int) -> int:
     """How many shards make partitions that are much alike: a power of two."""
-    return max(FEWEST_SHARDS, 1 << (2 * partitions - 1).bit_length())
+    return min(MOST_SHARDS, max(FEWEST_SHARDS, 1 << (2 * partitions - 1).bit_length()))
 
 
 def shards_of(texts: pa.Array, shards: int) -> Ints:
@@ -135,7 +134,9 @@ def unpacked(batches: Batches, events: pa.Schema, operations: pa.Schema | None =
     """What has come for all the shards of a partition, some shards at a time."""
     waiting: dict[int, tuple[list[pa.RecordBatch], list[pa.RecordBatch]]] = defaultdict(lambda: ([], []))
     for batch in batches:
-        for shard, event_parcel, operation_parcel in zip(batch[SHARD].to_pylist(), *_values(batch), strict=True):
+        for shard, event_parcel, operation_parcel in zip(
+            batch[SHARD].to_pylist(), batch[EVENTS], batch[OPERATIONS], strict=True
+        ):
             found = waiting[shard]
             if event_parcel.is_valid:
                 found[0].append(pa.ipc.read_record_batch(event_parcel.as_buffer(), events))
@@ -202,7 +203,3 @@ def _mixed(words: Hashes, start: Ints, end: Ints) -> Hashes:
         more *= _GOLDEN
         mixed[longer] = more
     return mixed
-
-
-def _values(batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
-    return batch[EVENTS], batch[OPERATIONS]

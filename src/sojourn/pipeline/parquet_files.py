@@ -28,10 +28,10 @@ class RowGroup:
 
 @dataclass(frozen=True)
 class ParquetFiles:
-    """`shares` has one entry a task. Of the columns those in `words` have few different values."""
+    """`shares` has one entry a task. Of the columns of `schema` those in `words` have few different values."""
 
     shares: tuple[tuple[RowGroup, ...], ...]
-    columns: tuple[str, ...]
+    schema: pa.Schema
     words: tuple[str, ...] = ()
 
     def tables(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -46,7 +46,7 @@ class ParquetFiles:
         at_once = max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // max(1, size)))
         places = [group.place for group in groups]
         with pq.ParquetFile(path, read_dictionary=list(self.words)) as file:
-            for rows in file.iter_batches(at_once, places, list(self.columns), use_threads=False):
+            for rows in file.iter_batches(at_once, places, self.schema.names, use_threads=False):
                 yield pa.Table.from_batches([rows])
 
 

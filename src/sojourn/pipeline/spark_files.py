@@ -17,9 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from .grouping import in_parallel
-from .parcels import Parcelling
 from .parquet_files import ParquetFiles, RowGroup, shares
 from .spark_schema import SPARK_PARCELS
+from .worker import ReadEvents, ReadOperations
 
 READ = "spark.sojourn.read"
 """A setting of the session: "arrow", the default, or "spark", which has Spark read all that there is to read."""
@@ -49,12 +49,14 @@ def parquet_files(frame: DataFrame, columns: Iterable[str], words: Iterable[str]
     least = spark.sparkContext.defaultParallelism
     tasks = least * max(1, round(size / TASK_BYTES / least))
     texts = tuple(name for name in dict.fromkeys(words) if wanted[name] == "string")
-    return ParquetFiles(shares(groups, tasks), names, texts)
+    schema = pq.read_schema(paths[0])
+    return ParquetFiles(shares(groups, tasks), pa.schema([schema.field(name) for name in names]), texts)
 
 
-def shared_out(spark: SparkSession, files: ParquetFiles, read: Parcelling) -> DataFrame:
-    """The parcels that the tasks read, each from its share."""
-    tasks = len(files.shares)
+def shared_out(spark: SparkSession, read: ReadEvents | ReadOperations) -> DataFrame:
+    """The parcels that the tasks read, each from its share. What cannot be read is refused here, not by the tasks."""
+    list(read.parcels(read.files.schema.empty_table()))
+    tasks = len(read.files.shares)
     return spark.range(0, tasks, 1, tasks).mapInArrow(read, SPARK_PARCELS)
 
 

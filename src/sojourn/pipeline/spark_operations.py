@@ -46,7 +46,7 @@ class SparkOperations:
         needed = [S.OPERATION_ID, self._key_column, S.OPENED_AT, *(n for n in (S.WITHIN, S.RULE) if n in there)]
         files = parquet_files(self._operations, needed)
         if files is not None:
-            return shared_out(self._operations.sparkSession, files, ReadOperations(files, self._plan, shards))
+            return shared_out(self._operations.sparkSession, ReadOperations(files, self._plan, shards))
         return self._usable().mapInArrow(Deal(S.GIVEN, S.OPERATION_ID, shards), SPARK_PARCELS)
 
     def _in_turn(self, *others: Column) -> DataFrame:

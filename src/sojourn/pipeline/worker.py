@@ -101,11 +101,14 @@ class ReadEvents:
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         settle_in(keep_memory=True)
         for table in self.files.tables(batches):
-            log = ArrowLog(table, self.plan)
-            is_usable, reasons = checked(self.plan, log, len(table), opens=self.opens)
-            odd = sum(int(np.count_nonzero(found.reason >= 0)) for found in reasons)
-            events = self._rows(log, np.flatnonzero(is_usable & (log.kind_code >= 0)))
-            yield from packed(events, shards_of(events[KEY], self.shards), EVENTS, odd)
+            yield from self.parcels(table)
+
+    def parcels(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        log = ArrowLog(table, self.plan)
+        is_usable, reasons = checked(self.plan, log, len(table), opens=self.opens)
+        odd = sum(int(np.count_nonzero(found.reason >= 0)) for found in reasons)
+        events = self._rows(log, np.flatnonzero(is_usable & (log.kind_code >= 0)))
+        yield from packed(events, shards_of(events[KEY], self.shards), EVENTS, odd)
 
     def _rows(self, log: ArrowLog, rows: Ints) -> pa.RecordBatch:
         """Some rows of a log. Mostly it is all of them, and then nothing is moved: `packed` will do so once."""
@@ -133,8 +136,11 @@ class ReadOperations:
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         settle_in(keep_memory=True)
         for table in self.files.tables(batches):
-            rows = usable_operations(table, self.plan).rows()
-            yield from packed(rows, shards_of(rows[OPERATION_ID], self.shards), OPERATIONS)
+            yield from self.parcels(table)
+
+    def parcels(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        rows = usable_operations(table, self.plan).rows()
+        yield from packed(rows, shards_of(rows[OPERATION_ID], self.shards), OPERATIONS)
 
 
 @dataclass(frozen=True)
