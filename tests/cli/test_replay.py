@@ -13,7 +13,7 @@ from cli.command import Ended, sojourn
 from replay.logs import DAY, order_events, orders, write_orders, write_rule
 from replay.page import parsed, section, table
 from sojourn.pipeline import local
-from sojourn.pipeline.compare import differences
+from sojourn.pipeline.results.compare import differences
 
 SUMMARY = {
     "opened": 5,

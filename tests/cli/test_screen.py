@@ -105,7 +105,8 @@ def test_what_spark_says_while_it_starts_is_kept_from_the_terminal(capfd: pytest
 def test_a_cluster_gets_the_package_as_modules_only(tmp_path: Path) -> None:
     path = sessions.packed(tmp_path)
     look = (
-        f"import sys; sys.path.insert(0, {str(path)!r}); import sojourn.pipeline.worker, sojourn.pipeline.tally; "
+        f"import sys; sys.path.insert(0, {str(path)!r}); "
+        "import sojourn.pipeline.spark.worker, sojourn.pipeline.results.tally; "
         "print(sojourn.__file__, sojourn.timer.IMPLEMENTATION)"
     )
     ended = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)

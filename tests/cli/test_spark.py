@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 from cli.command import Ended, sojourn
 from replay.logs import order_events, orders, write_orders, write_rule
 from sojourn import Rule, SourceError
-from sojourn.pipeline import spark_source
-from sojourn.pipeline.compare import differences
-from sojourn.pipeline.deadlines import deadlines
+from sojourn.pipeline.files.source import Source
 from sojourn.pipeline.replay import Job, LocalReplay
-from sojourn.pipeline.sources import Source
-from sojourn.pipeline.spark_replay import SparkReplay
+from sojourn.pipeline.results.compare import differences
+from sojourn.pipeline.results.deadlines import deadlines
+from sojourn.pipeline.spark import source as spark_source
+from sojourn.pipeline.spark.replay import SparkReplay
 
 BAD = "order,event,at,region\na,ordered,2020-01-01,north\n,paid,2020-01-02,\na\na,paid,2020-01-03,\nb,ordered,soon,\n"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .mutant import Mutant
 
-FILES = "src/sojourn/pipeline/parquet_files.py"
-OPERATIONS = "src/sojourn/pipeline/arrow_operations.py"
-PARCELS = "src/sojourn/pipeline/parcels.py"
-WORKER = "src/sojourn/pipeline/worker.py"
+FILES = "src/sojourn/pipeline/files/parquet.py"
+OPERATIONS = "src/sojourn/pipeline/columns/operations.py"
+PARCELS = "src/sojourn/pipeline/spark/parcels.py"
+WORKER = "src/sojourn/pipeline/spark/worker.py"
 
 MUTANTS = [
     # Parcels

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from .mutant import Mutant
 
-XES = "src/sojourn/pipeline/xes.py"
-LINES = "src/sojourn/pipeline/lines.py"
-SOURCES = "src/sojourn/pipeline/sources.py"
-BINS = "src/sojourn/pipeline/bins.py"
-TALLY = "src/sojourn/pipeline/tally.py"
-DEADLINES = "src/sojourn/pipeline/deadlines.py"
-COMPARE = "src/sojourn/pipeline/compare.py"
-GROUPS = "src/sojourn/pipeline/groups.py"
+XES = "src/sojourn/pipeline/files/xes.py"
+LINES = "src/sojourn/pipeline/files/lines.py"
+SOURCES = "src/sojourn/pipeline/files/source.py"
+BINS = "src/sojourn/pipeline/results/bins.py"
+TALLY = "src/sojourn/pipeline/results/tally.py"
+DEADLINES = "src/sojourn/pipeline/results/deadlines.py"
+COMPARE = "src/sojourn/pipeline/results/compare.py"
+GROUPS = "src/sojourn/pipeline/results/groups.py"
 REPLAY = "src/sojourn/pipeline/replay.py"
 AXIS = "src/sojourn/pipeline/report/axis.py"
 CHARTS = "src/sojourn/pipeline/report/charts.py"

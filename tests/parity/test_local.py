@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from parity import random_rules
 from parity.tables import as_outcomes, as_table, by_fold, by_local, set_aside_by_fold
 from rules.strategies import MANY, logs_of_two_keys, rules
-from sojourn.pipeline import grouping, local
+from sojourn.pipeline import local
+from sojourn.pipeline.columns import grouping
 from sojourn.rules import Event, Rule
 
 

@@ -10,7 +10,9 @@ from parity import random_rules
 from parity.operations import as_table, by_law, operations
 from parity.tables import as_outcomes
 from parity.tables import as_table as as_log
-from sojourn.pipeline import arrow_operations, grouping, local
+from sojourn.pipeline import local
+from sojourn.pipeline.columns import grouping
+from sojourn.pipeline.columns import operations as arrow_operations
 from sojourn.pipeline.plan import Plan
 from sojourn.rules import Rule, seen
 

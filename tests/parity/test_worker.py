@@ -15,11 +15,11 @@ from parity import random_rules
 from parity.operations import Given, as_table, by_law, operations
 from parity.tables import LOG, as_outcomes, by_fold
 from parity.tables import as_table as as_log
-from sojourn.pipeline import parcels, worker
-from sojourn.pipeline.parquet_files import ParquetFiles, RowGroup, shares
+from sojourn.pipeline.files.parquet import ParquetFiles, RowGroup, shares
 from sojourn.pipeline.plan import Plan
 from sojourn.pipeline.schema import OUTCOMES
-from sojourn.pipeline.worker import (
+from sojourn.pipeline.spark import parcels, worker
+from sojourn.pipeline.spark.worker import (
     Decide,
     DecideGiven,
     DecideHanded,

@@ -14,8 +14,8 @@ import pytest
 from cli.command import sojourn
 from sojourn import Rule
 from sojourn.pipeline import local
-from sojourn.pipeline.deadlines import Deadline, deadlines
-from sojourn.pipeline.tally import Counts, tally
+from sojourn.pipeline.results.deadlines import Deadline, deadlines
+from sojourn.pipeline.results.tally import Counts, tally
 
 ROOT = Path(__file__).parents[2]
 FINES = Path(os.environ.get("SOJOURN_DATA", ROOT.parent / "shared" / "data")) / "traffic_fines.parquet"

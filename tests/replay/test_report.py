@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from replay.logs import DAY, PAID, orders, outcome_table
 from replay.page import Node, parsed, section, table, tips
 from sojourn import Event, Rule, all_of, until_column
-from sojourn.pipeline.deadlines import deadlines
 from sojourn.pipeline.report import Report
-from sojourn.pipeline.tally import GROUP, Tally, tally
+from sojourn.pipeline.results.deadlines import deadlines
+from sojourn.pipeline.results.tally import GROUP, Tally, tally
 from sojourn.rules import outcomes
 
 WORDS = ("completed", "met late", "never met", "cancelled")

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from replay.logs import DAY, PAID, orders, outcome_table
 from sojourn import Outcome, Rule, RuleError
-from sojourn.pipeline import bins, local
-from sojourn.pipeline import tally as tallying
-from sojourn.pipeline.bins import Bins
-from sojourn.pipeline.deadlines import Deadline, deadlines
-from sojourn.pipeline.tally import EXAMPLES, GROUP, OTHERS, Counts, Tallies, merged, tally, total
+from sojourn.pipeline import local
+from sojourn.pipeline.results import bins
+from sojourn.pipeline.results import tally as tallying
+from sojourn.pipeline.results.bins import Bins
+from sojourn.pipeline.results.deadlines import Deadline, deadlines
+from sojourn.pipeline.results.tally import EXAMPLES, GROUP, OTHERS, Counts, Tallies, merged, tally, total
 
 TIMES = st.integers(-40 * DAY, 40 * DAY) | st.integers(-5, 5)
 DEADLINES = deadlines("0 ms, 3 ms, 10 days, +0 ms, +2 ms, -2 ms, -10 days")

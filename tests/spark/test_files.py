@@ -14,8 +14,8 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline import batch, local
-from sojourn.pipeline.parquet_files import ParquetFiles, RowGroup, shares
-from sojourn.pipeline.spark_files import READ, parquet_files
+from sojourn.pipeline.files.parquet import ParquetFiles, RowGroup, shares
+from sojourn.pipeline.spark.files import READ, parquet_files
 from sojourn.rules import Rule
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline import batch, local
-from sojourn.pipeline.reasons import GIVEN_TWICE
+from sojourn.pipeline.columns.reasons import GIVEN_TWICE
 from sojourn.rules import Rule, column, seen
 
 if TYPE_CHECKING:

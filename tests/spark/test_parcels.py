@@ -5,8 +5,18 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from sojourn.pipeline import parcels
-from sojourn.pipeline.parcels import EVENTS, ODD, OPERATIONS, gathered, hashes, packed, shards_for, shards_of, unpacked
+from sojourn.pipeline.spark import parcels
+from sojourn.pipeline.spark.parcels import (
+    EVENTS,
+    ODD,
+    OPERATIONS,
+    gathered,
+    hashes,
+    packed,
+    shards_for,
+    shards_of,
+    unpacked,
+)
 
 ROWS = pa.schema([("key", pa.string()), ("place", pa.int64())])
 

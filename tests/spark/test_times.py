@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sojourn import ConfigError
-from sojourn.pipeline.arrow_times import Times, durations, times
+from sojourn.pipeline.columns.times import Times, durations, times
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,7 +135,7 @@ def test_arrow_reads_a_time_in_any_form(forms: dict[Any, int | None], kind: pa.D
 def test_spark_reads_a_time_as_arrow_does(
     spark: SparkSession, forms: dict[Any, int | None], kind: pa.DataType, up: bool
 ) -> None:
-    from sojourn.pipeline import spark_times  # noqa: PLC0415  (an extra)
+    from sojourn.pipeline.spark import times as spark_times  # noqa: PLC0415  (an extra)
 
     column = pa.array([*forms, None], kind)
     schema = "at timestamp_ntz" if kind == pa.timestamp("us") else None  # or Spark would take it for New York's
@@ -189,7 +189,7 @@ def test_arrow_reads_a_duration_in_any_form(form: str) -> None:
 
 @pytest.mark.parametrize("form", DURATIONS)
 def test_spark_reads_a_duration_as_arrow_does(spark: SparkSession, form: str) -> None:
-    from sojourn.pipeline import spark_times  # noqa: PLC0415  (an extra)
+    from sojourn.pipeline.spark import times as spark_times  # noqa: PLC0415  (an extra)
 
     values, kind = DURATIONS[form]
     frame = spark.createDataFrame(pa.table({"within": pa.array(values, kind), "place": list(range(len(values)))}))
@@ -202,7 +202,7 @@ def test_spark_reads_a_duration_as_arrow_does(spark: SparkSession, form: str) ->
     "column", [pa.array([True]), pa.array([[1]]), pa.array([b"x"])], ids=["bool", "list", "binary"]
 )
 def test_a_column_of_something_else_is_refused_by_name(spark: SparkSession, column: pa.Array) -> None:
-    from sojourn.pipeline import spark_times  # noqa: PLC0415  (an extra)
+    from sojourn.pipeline.spark import times as spark_times  # noqa: PLC0415  (an extra)
 
     frame = spark.createDataFrame(pa.table({"when": column}))
     with pytest.raises(ConfigError, match=r"column 'when' is .*; a time is"):

@@ -8,7 +8,7 @@ from random import Random
 import pyarrow as pa
 
 from parity.tables import as_outcomes, as_table
-from sojourn.pipeline.arrow_log import ArrowLog
+from sojourn.pipeline.columns.events import ArrowLog
 from sojourn.pipeline.plan import Plan
 from sojourn.pipeline.schema import AT, DEADLINE, KEY, KIND, SOURCE
 from sojourn.pipeline.stream.shape import HASH, Shape

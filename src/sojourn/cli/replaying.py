@@ -12,13 +12,13 @@ import typer
 from pyarrow import parquet
 
 from ..errors import SourceError
-from ..pipeline.compare import Difference, differences
-from ..pipeline.deadlines import deadlines
+from ..pipeline.files.source import Source, is_remote
 from ..pipeline.replay import Job, LocalReplay, Replay, check_openings
 from ..pipeline.report import Report
+from ..pipeline.results.compare import Difference, differences
+from ..pipeline.results.deadlines import deadlines
+from ..pipeline.results.tally import total
 from ..pipeline.schema import OUTCOMES, QUARANTINE, Unit
-from ..pipeline.sources import Source, is_remote
-from ..pipeline.tally import total
 from ..rules import Rule
 from .exits import DIFFERENT, SET_ASIDE, fail, is_debugging
 from .screen import Screen
@@ -103,7 +103,7 @@ class Replaying:
     def _spark(self, screen: Screen, stack: ExitStack) -> Replay:
         with screen.step(f"starting Spark ({self.master or LOCAL})"):
             session = stack.enter_context(spark_session(self.master, self.conf, is_quiet=not is_debugging()))
-            from ..pipeline.spark_replay import SparkReplay  # noqa: PLC0415  (needs Spark)
+            from ..pipeline.spark.replay import SparkReplay  # noqa: PLC0415  (needs Spark)
 
         screen.watch(session)
         return SparkReplay(self.job, session)

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from ..pipeline.report.words import Words, share_text, words_of
-from ..pipeline.tally import STATUSES, Tally
+from ..pipeline.results.tally import STATUSES, Tally
 from ..rules import Rule
 
 if TYPE_CHECKING:

@@ -20,14 +20,14 @@ from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from ..errors import ConfigError
 from ..rules import Duration, Rule, duration_ms, duration_text
 from . import schema as S  # noqa: N812
-from .parcels import ODD, SHARD, shards_for
+from .columns.reasons import row_checks, rule_checks
 from .plan import Plan
-from .reasons import row_checks, rule_checks
-from .spark_files import parquet_files, shared_out
-from .spark_log import SparkLog, first_reason, quoted, row_as_json
-from .spark_operations import SparkOperations
-from .spark_schema import SPARK_OUTCOMES, SPARK_PARCELS
-from .worker import (
+from .spark.files import parquet_files, shared_out
+from .spark.log import SparkLog, first_reason, quoted, row_as_json
+from .spark.operations import SparkOperations
+from .spark.parcels import ODD, SHARD, shards_for
+from .spark.schema import SPARK_OUTCOMES, SPARK_PARCELS
+from .spark.worker import (
     Deal,
     Decide,
     DecideGiven,

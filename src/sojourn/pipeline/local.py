@@ -11,16 +11,16 @@ import pyarrow.compute as pc
 
 from ..rules import Duration, Rule, duration_ms, duration_text
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
-from .arrow_given import decided
-from .arrow_log import ArrowLog
-from .arrow_operations import read_operations
-from .grouping import by_key, in_parallel, shards_for, shards_of
+from .columns.events import ArrowLog
+from .columns.grouping import by_key, in_parallel, shards_for, shards_of
+from .columns.operations import read_operations
+from .columns.outcomes import outcome_table
+from .columns.quarantine import set_aside
+from .decide_given import decided
 from .kernel import NEVER, Events, judge, openings
 from .kernel.columns import Lanes
 from .kernel.search import Ints
 from .plan import Plan
-from .quarantine import set_aside
-from .tables import outcome_table
 
 
 class Result(NamedTuple):

@@ -18,12 +18,12 @@ from ..errors import SourceError
 from ..rules import Never, Rule
 from . import local
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
-from .arrow_log import ArrowLog
-from .deadlines import Deadline
-from .groups import with_groups
+from .columns.events import ArrowLog
+from .files.source import Log, Source, check_columns
 from .plan import Plan
-from .sources import Log, Source, check_columns
-from .tally import Tallies, tally
+from .results.deadlines import Deadline
+from .results.groups import with_groups
+from .results.tally import Tallies, tally
 
 KINDS_NAMED = 12
 """How many of the kinds of a log an error names, the most frequent."""

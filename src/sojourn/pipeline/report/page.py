@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 
 from ...rules import Rule
-from ..tally import Tallies, Tally, total
+from ..results.tally import Tallies, Tally, total
 from .parts import Column, section, table
 from .scale import date_text
 from .sections import sections

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from ...rules import Never, Outcome, Rule, duration_text
-from ..deadlines import Deadline
+from ..results.deadlines import Deadline
+from ..results.tally import Counts, Tally
 from ..schema import NEVER_MET
-from ..tally import Counts, Tally
 from . import charts
 from .axis import Axis
 from .parts import Column, figure, key, numbers, paragraph, section, split, table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...rules import Never, Rule
-from ..tally import STATUSES, Counts
+from ..results.tally import STATUSES, Counts
 
 LONGEST = 120
 """How much of a key, a group or an explanation is shown."""

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from ..columns.outcomes import outcome_table
 from ..kernel import COMPLETED, EXPIRED, NEVER, Lanes, Operations, Verdicts, Words, given, judge, opening_rows, openings
 from ..kernel.alive import Chains
 from ..kernel.search import Flags, Ints
 from ..schema import DEADLINE, KEY, OPENED_AT
-from ..tables import outcome_table
 from .groups import Groups, Opened
 from .keep import needed_rows
 from .shape import DUE, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, PENDING, SINCE, TIME

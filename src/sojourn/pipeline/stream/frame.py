@@ -11,9 +11,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from ...errors import ConfigError
 from ...rules import Duration, Rule, duration_ms, duration_text
 from .. import schema as S  # noqa: N812
+from ..columns.reasons import row_checks, rule_checks
 from ..plan import Plan
-from ..reasons import row_checks, rule_checks
-from ..spark_log import SparkLog, first_reason, row_as_json
+from ..spark.log import SparkLog, first_reason, row_as_json
 from .pack import ASIDE, IN_SCHEMA, LATE, OPENED, SHARD, Pack, Unpack
 from .processor import OUT_SCHEMA, ShardProcessor
 from .settings import Settings, fingerprint, settings_of

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
-from ..parcels import settle_in
+from ..spark.parcels import settle_in
 from .shape import TIME, Shape, nothing
 
 SHARD, EVENTS, ASIDE, OUTCOMES, LATE, OPENED = "shard", "events", "aside", "outcomes", "late", "opened"

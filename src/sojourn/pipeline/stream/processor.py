@@ -12,7 +12,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from ...errors import ConfigError
 from ..kernel import NEVER
-from ..parcels import settle_in
+from ..spark.parcels import settle_in
 from .decide import NO_WATERMARK
 from .pack import ASIDE, EVENTS, LATE, OPENED, OUTCOMES, from_bytes, in_one_piece, to_bytes
 from .shape import Shape

@@ -7,7 +7,7 @@ import importlib.util
 from pyspark.sql import DataFrame, SparkSession
 
 from ...errors import ConfigError
-from ..spark_source import located
+from ..spark.source import located
 from . import kafka
 from .files import Files
 from .sink import OUTCOMES, Folder, Sink

@@ -12,10 +12,10 @@ from pyspark.sql.types import StringType, StructType
 from ...errors import ConfigError
 from ...rules import Rule
 from .. import schema as S  # noqa: N812
-from .. import spark_source
-from ..lines import CORRUPT
+from ..files.lines import CORRUPT
+from ..files.source import Source
 from ..plan import Plan
-from ..sources import Source
+from ..spark import source as spark_source
 from . import kafka
 
 FORMS = "file:FOLDER, kafka:HOST:PORT/TOPIC and rate:ROWS_A_SECOND"
