@@ -17,13 +17,6 @@ from .events import ArrowLog
 from .reasons import Check, row_checks, rule_checks
 
 
-class Aside(NamedTuple):
-    """What was set aside; `is_usable` where a row is of use to some rule, as far as the row itself goes."""
-
-    table: pa.Table
-    is_usable: Flags
-
-
 class Reasons(NamedTuple):
     """Why a rule cannot use rows, or, if it is None, no rule: for each row a place in `texts`, -1 if it has none."""
 
@@ -32,10 +25,9 @@ class Reasons(NamedTuple):
     texts: list[str]
 
 
-def set_aside(plan: Plan, log: ArrowLog, events: pa.Table, *, opens: bool = True) -> Aside:
-    """The rows of a log that cannot be used: by no rule, or by some. The kernel leaves out the latter by itself."""
-    is_usable, found = checked(plan, log, len(events), opens=opens)
-    return Aside(pa.concat_tables(quarantined(events, reason, texts, rule) for rule, reason, texts in found), is_usable)
+def set_aside(events: pa.Table, found: Reasons) -> pa.Table:
+    """The rows of a log that cannot be used for these reasons, as `schema.QUARANTINE`."""
+    return quarantined(events, found.reason, found.texts, found.rule)
 
 
 def checked(plan: Plan, log: ArrowLog, count: int, *, opens: bool) -> tuple[Flags, list[Reasons]]:
