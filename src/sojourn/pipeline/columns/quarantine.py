@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
 from ..schema import QUARANTINE
 from .events import ArrowLog
 from .reasons import Check, row_checks, rule_checks
+
+_NEEDLESS = r"(?:(\.\d*[1-9])0+|\.0+)(Z?)$"
 
 
 class Reasons(NamedTuple):
@@ -64,10 +67,13 @@ def as_json(table: pa.Table) -> pa.Array:
 
 
 def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times as text, since Python's own do not reach as far as ours."""
-    if pa.types.is_temporal(column.type) and not pa.types.is_duration(column.type):
-        return column.cast(pa.string())
-    return column
+    """Times as text, since Python's own do not reach as far as ours: in UTC, with no more digits than they need."""
+    kind = column.type
+    if not pa.types.is_temporal(kind) or pa.types.is_duration(kind):
+        return column
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        column = column.cast(pa.timestamp(kind.unit, "UTC"))
+    return pc.replace_substring_regex(column.cast(pa.string()), _NEEDLESS, r"\1\2")
 
 
 def _finite(value: Any) -> Any:
