@@ -77,12 +77,8 @@ def _payloads(events: DataFrame, pack: Pack, late_ms: int, *, heartbeat: bool) -
     payloads = arrow_rows(events).mapInArrow(pack, from_arrow_schema(IN_SCHEMA))
     if heartbeat:
         payloads = payloads.unionByName(_ticks(events.sparkSession), allowMissingColumns=True)
-    holds_something = F.col(SHARD).isNotNull()
-    return (
-        payloads.withWatermark(NEWEST, f"{late_ms} milliseconds")
-        .where(F.when(F.col(NEWEST).isNotNull(), holds_something).otherwise(holds_something))
-        .drop(NEWEST)
-    )
+    holds_something = F.when(F.col(NEWEST).isNull(), F.col(ASIDE).isNotNull()).otherwise(F.col(SHARD).isNotNull())
+    return payloads.withWatermark(NEWEST, f"{late_ms} milliseconds").where(holds_something).drop(NEWEST)
 
 
 def _ticks(spark: SparkSession) -> DataFrame:
