@@ -8,7 +8,7 @@ CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 QUICK  := $(addprefix tests/,contract unit rules model property purgatory hub)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run live picture quick test format check stress simulate cluster brokers kafka chaos mutants bench docs clean
+.PHONY: help setup run live picture quick test format check stress simulate cluster brokers kafka chaos mutants bench figures docs clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -75,6 +75,9 @@ bench: $(READY) ## Every timer a Python programmer can pick, and Kafka's, side b
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m benchmarks timer --json benchmarks/results/timer.json
 	$(BIN)/python -m benchmarks bars benchmarks/results/timer.json
+
+figures: $(READY) ## The tables of README and docs, drawn from benchmarks/measured
+	$(BIN)/python -m benchmarks figures
 
 docs: $(READY)  ## The documentation as a site, in build/site; warnings are errors
 	@$(BIN)/python -c 'import furo, myst_parser, sphinx' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

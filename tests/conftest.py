@@ -29,7 +29,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         for item in items:
             if item.get_closest_marker("java"):
-                item.add_marker(pytest.mark.skip(reason="needs Java 17, and there is none: install it, or set JAVA_HOME"))
+                item.add_marker(
+                    pytest.mark.skip(reason="needs Java 17, and there is none: install it, or set JAVA_HOME")
+                )
 
 
 @pytest.fixture(params=BUILDS, ids=lambda build: build.name)
