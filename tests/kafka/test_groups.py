@@ -4,8 +4,8 @@ import pytest
 
 from kafka.scene import Scene
 from sojourn.kafka import Error, JoinResponse, SyncResponse
-from sojourn.kafka.group import GroupState
-from sojourn.kafka.request import Reply
+from sojourn.kafka.groups.group import GroupState
+from sojourn.kafka.requests.request import Reply
 
 
 class Member:

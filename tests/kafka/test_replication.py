@@ -4,10 +4,10 @@ import pytest
 
 from kafka.scene import Scene, errors, values
 from sojourn.kafka import Error, NewTopic, TopicPartition
-from sojourn.kafka.fetch_session import FetchSession
-from sojourn.kafka.leadership import Leadership
+from sojourn.kafka.cluster.leadership import Leadership
+from sojourn.kafka.cluster.metadata import PartitionState
 from sojourn.kafka.log import Log
-from sojourn.kafka.metadata import PartitionState
+from sojourn.kafka.requests.fetch_session import FetchSession
 
 T0 = TopicPartition("t", 0)
 

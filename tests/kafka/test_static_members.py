@@ -3,7 +3,7 @@ from __future__ import annotations
 from kafka.scene import Scene
 from kafka.test_groups import Member, group, stable, sync_all
 from sojourn.kafka import Error, SyncResponse
-from sojourn.kafka.group import GroupState
+from sojourn.kafka.groups.group import GroupState
 
 
 def static(scene: Scene, name: str = "node", session_ms: int = 3_000) -> Member:

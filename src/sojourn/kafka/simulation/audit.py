@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..cluster import Cluster
-from ..delayed_produce import ProduceResult
-from ..fetch import FetchResult
-from ..group import JoinResponse
+from ..cluster.cluster import Cluster
+from ..cluster.metadata import PartitionState
+from ..groups.group import JoinResponse
 from ..log import Log, Record
-from ..metadata import PartitionState
-from ..request import DelayedRequest
+from ..requests.delayed_produce import ProduceResult
+from ..requests.fetch import FetchResult
+from ..requests.request import DelayedRequest
 from ..topic import TopicPartition
 
 TICK_MS = 1

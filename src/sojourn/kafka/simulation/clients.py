@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from ..admin import NewTopic
-from ..cluster import Cluster
+from ..cluster.admin import NewTopic
+from ..cluster.cluster import Cluster
+from ..cluster.replica_manager import HIGH_WATERMARK, Acks, ReplicaManager
 from ..error import Error
-from ..fetch import FetchResult
-from ..replica_manager import HIGH_WATERMARK, Acks, ReplicaManager
+from ..requests.fetch import FetchResult
 from ..topic import TopicPartition
 from .audit import Audit
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..cluster import Cluster
+from ..cluster.cluster import Cluster
 from ..error import Error
-from ..group import JoinResponse, SyncResponse
+from ..groups.group import JoinResponse, SyncResponse
 from .audit import Audit
 from .clients import Client, Load
 

@@ -8,8 +8,8 @@ from functools import partial
 from random import Random
 
 from ...clock import ManualClock
-from ..cluster import Cluster
-from ..network import Network
+from ..cluster.cluster import Cluster
+from ..cluster.network import Network
 from ..operation_log import OperationLog
 from ..settings import Settings
 from .audit import Audit

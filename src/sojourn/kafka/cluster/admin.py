@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import ConfigError
-from .delayed_topics import DelayedCreatePartitions, DelayedDeleteTopics, DelayedElectLeader, TopicResult
-from .error import Error
+from ...errors import ConfigError
+from ..error import Error
+from ..requests.delayed_topics import DelayedCreatePartitions, DelayedDeleteTopics, DelayedElectLeader, TopicResult
+from ..topic import TopicConfig, TopicPartition, name_fault, topic_config
 from .quota import MutationQuota
-from .topic import TopicConfig, TopicPartition, name_fault, topic_config
 
 if TYPE_CHECKING:
     from .cluster import Cluster

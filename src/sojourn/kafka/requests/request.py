@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import ClassVar, Generic, TypeVar
 
-from ..clock import NS_PER_MS, Alarm, ManualClock
-from ..purgatory import DelayedOperation, Purgatory
-from .engine import Engine
-from .operation_log import WHOLE
+from ...clock import NS_PER_MS, Alarm, ManualClock
+from ...purgatory import DelayedOperation, Purgatory
+from ..engine import Engine
+from ..operation_log import WHOLE
 
 R = TypeVar("R")
 Part = TypeVar("Part", bound=Hashable)

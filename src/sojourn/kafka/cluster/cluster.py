@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from ..clock import Clock
-from ..errors import ConfigError
+from ...clock import Clock
+from ...errors import ConfigError
+from ..engine import Engine, OnError, log_error
+from ..error import Error
+from ..groups.coordinator import GroupCoordinator
+from ..operation_log import OperationLog
+from ..settings import Settings
+from ..topic import TopicPartition
 from .admin import AdminManager, NewTopic
 from .broker import Broker
 from .controller import Controller
-from .coordinator import GroupCoordinator
-from .engine import Engine, OnError, log_error
-from .error import Error
 from .metadata import PartitionState
 from .network import Network
-from .operation_log import OperationLog
 from .replica_manager import ReplicaManager
-from .settings import Settings
-from .topic import TopicPartition
 
 
 class Cluster:

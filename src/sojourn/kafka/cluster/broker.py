@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ..timer import TimerTask
-from .fetch_session import ReplicaFetch, Results
+from ...timer import TimerTask
+from ..requests.fetch_session import ReplicaFetch, Results
+from ..topic import TopicPartition
 from .fetcher import Fetchers
 from .metadata import BrokerChange, Change, PartitionChange, PartitionState
 from .network import Network
 from .replica_manager import ReplicaManager
-from .topic import TopicPartition
 
 if TYPE_CHECKING:
     from .cluster import Cluster

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .error import Error
+from ..error import Error
+from ..topic import TopicPartition
 from .fetch import FetchResult, Position
 from .request import DelayedRequest
-from .topic import TopicPartition
 
 if TYPE_CHECKING:
-    from .replica_manager import ReplicaManager
+    from ..cluster.replica_manager import ReplicaManager
 
 
 class DelayedFetch(DelayedRequest[dict[TopicPartition, FetchResult]]):

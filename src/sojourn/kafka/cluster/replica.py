@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .error import Error
-from .fetch import FetchResult, Position
+from ..error import Error
+from ..log import EpochEnd, Log
+from ..requests.fetch import FetchResult, Position
+from ..topic import TopicPartition
 from .leadership import Leadership
-from .log import EpochEnd, Log
 from .metadata import PartitionState
-from .topic import TopicPartition
 
 
 class Replica:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from .error import Error
+from ..error import Error
+from ..topic import TopicPartition
 from .request import Part, PartedRequest
-from .topic import TopicPartition
 
 if TYPE_CHECKING:
-    from .controller import Controller
+    from ..cluster.controller import Controller
 
 
 class TopicResult(NamedTuple):

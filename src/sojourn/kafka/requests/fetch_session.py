@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ..topic import TopicPartition
 from .fetch import FetchResult, Position
-from .topic import TopicPartition
 
 NEVER = -(2**62)
 """A time before all others."""

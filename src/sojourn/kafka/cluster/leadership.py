@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from .fetch_session import NEVER, FetchSession
-from .log import Log
+from ..log import Log
+from ..requests.fetch_session import NEVER, FetchSession
 from .metadata import PartitionState
 
 UNKNOWN = -1

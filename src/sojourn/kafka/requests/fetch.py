@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .error import Error
-from .log import EpochEnd, Record
+from ..error import Error
+from ..log import EpochEnd, Record
 
 MAX_BYTES = 1_048_576
 

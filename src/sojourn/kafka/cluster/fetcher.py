@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..timer import TimerTask
-from .error import Error
-from .fetch import FetchResult, Position
-from .fetch_session import ReplicaFetch, Results
-from .topic import TopicPartition
+from ...timer import TimerTask
+from ..error import Error
+from ..requests.fetch import FetchResult, Position
+from ..requests.fetch_session import ReplicaFetch, Results
+from ..topic import TopicPartition
 
 if TYPE_CHECKING:
     from .broker import Broker
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class ReplicaFetcher:
     """One follower's fetches from one leader: at most one at a time, for all its partitions.
 
-    Only positions that the leader does not know are named (see `fetch_session`); after a fetch that got lost, all are.
+    Only positions that the leader does not know are named (see `requests.fetch_session`); after a fetch that got lost,
+    all are.
     """
 
     def __init__(self, broker: Broker, leader: int, index: int) -> None:

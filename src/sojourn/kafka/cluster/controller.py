@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..timer import TimerTask
+from ...timer import TimerTask
+from ..topic import TopicConfig, TopicPartition
 from .broker import CONTROLLER
 from .metadata import BrokerChange, Change, PartitionChange, PartitionState, TopicChange
-from .topic import TopicConfig, TopicPartition
 
 if TYPE_CHECKING:
     from .cluster import Cluster

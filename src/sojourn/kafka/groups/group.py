@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from .error import Error
-from .request import Reply
+from ..error import Error
+from ..requests.request import Reply
 
 if TYPE_CHECKING:
     from .delayed_group import DelayedHeartbeat

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ..engine import Engine
+from ..error import Error
+from ..requests.request import Reply
+from ..settings import Settings
 from .delayed_group import DelayedHeartbeat, DelayedJoin, DelayedSync, InitialDelayedJoin
-from .engine import Engine
-from .error import Error
 from .group import Group, GroupState, JoinResponse, Member, SyncResponse
-from .request import Reply
-from .settings import Settings
 
 EMPTY, PREPARING, COMPLETING, STABLE = GroupState
 CONSUMER = {"range": b""}

@@ -8,7 +8,7 @@ from .fetch_session import FetchSession, Results
 from .request import DelayedRequest
 
 if TYPE_CHECKING:
-    from .replica_manager import ReplicaManager
+    from ..cluster.replica_manager import ReplicaManager
 
 
 class DelayedReplicaFetch(DelayedRequest[Results]):

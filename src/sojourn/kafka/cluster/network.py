@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from typing import Any
 
-from ..errors import ConfigError
-from .engine import Engine
+from ...errors import ConfigError
+from ..engine import Engine
 
 Node = int | str
 """A broker's number, or "controller"."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .error import Error
+from ..error import Error
+from ..topic import TopicPartition
 from .request import PartedRequest
-from .topic import TopicPartition
 
 if TYPE_CHECKING:
-    from .replica_manager import ReplicaManager
+    from ..cluster.replica_manager import ReplicaManager
 
 
 class ProduceResult(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from .delayed_replica_fetch import DelayedReplicaFetch
-from .fetch_session import FetchSession, ReplicaFetch
+from ..requests.delayed_replica_fetch import DelayedReplicaFetch
+from ..requests.fetch_session import FetchSession, ReplicaFetch
+from ..topic import TopicPartition
 from .metadata import PartitionState
 from .replica import Replica
-from .topic import TopicPartition
 
 if TYPE_CHECKING:
     from .replica_manager import ReplicaManager

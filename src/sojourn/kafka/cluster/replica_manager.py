@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
-from ..errors import ConfigError
-from ..purgatory import Purgatory
-from .delayed_delete_records import DelayedDeleteRecords, DeleteResult
-from .delayed_fetch import DelayedFetch
-from .delayed_produce import DelayedProduce, ProduceResult
-from .engine import Engine
-from .error import BrokerDownError, Error
-from .fetch import MAX_BYTES, FetchResult, Position
+from ...errors import ConfigError
+from ...purgatory import Purgatory
+from ..engine import Engine
+from ..error import BrokerDownError, Error
+from ..requests.delayed_delete_records import DelayedDeleteRecords, DeleteResult
+from ..requests.delayed_fetch import DelayedFetch
+from ..requests.delayed_produce import DelayedProduce, ProduceResult
+from ..requests.fetch import MAX_BYTES, FetchResult, Position
+from ..settings import Settings
+from ..topic import TopicConfig, TopicPartition
 from .metadata import Image, PartitionState
 from .replica import Replica
 from .replication import AskForIsr, Replication
-from .settings import Settings
-from .topic import TopicConfig, TopicPartition
 
 Acks = Literal[0, 1, "all"]
 Name = TypeVar("Name", bound=tuple[str, int])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..requests.request import DelayedRequest, PartedRequest
 from .group import Group, GroupState, Member
-from .request import DelayedRequest, PartedRequest
 
 if TYPE_CHECKING:
     from .coordinator import GroupCoordinator
