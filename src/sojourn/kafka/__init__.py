@@ -14,8 +14,8 @@ from .groups.delayed_group import DelayedHeartbeat as DelayedHeartbeat
 from .groups.delayed_group import DelayedJoin as DelayedJoin
 from .groups.delayed_group import DelayedSync as DelayedSync
 from .groups.delayed_group import InitialDelayedJoin as InitialDelayedJoin
-from .groups.group import JoinResponse as JoinResponse
-from .groups.group import SyncResponse as SyncResponse
+from .groups.messages import JoinResponse as JoinResponse
+from .groups.messages import SyncResponse as SyncResponse
 from .log import Record as Record
 from .operation_log import JsonLinesLog as JsonLinesLog
 from .operation_log import MemoryLog as MemoryLog

@@ -4,62 +4,37 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..error import Error
 from ..requests.request import Reply
+from .messages import GroupState, JoinRequest, JoinResponse, SyncResponse
 
 if TYPE_CHECKING:
     from .delayed_group import DelayedHeartbeat
 
 
-class GroupState(Enum):
-    EMPTY = "no members"
-    PREPARING_REBALANCE = "waits for its members to join"
-    COMPLETING_REBALANCE = "waits for its leader's assignment"
-    STABLE = "all have their assignment"
-
-
-class JoinResponse(NamedTuple):
-    """What a member gets to know when it has joined."""
-
-    error: Error
-    member_id: str = ""
-    generation: int = -1
-    protocol: str = ""
-    leader: str = ""
-    members: Mapping[str, bytes] = {}
-    """For the leader, who assigns: all members, with what each said under the protocol."""
-
-
-class SyncResponse(NamedTuple):
-    """A member's assignment."""
-
-    error: Error
-    assignment: bytes = b""
-
-
 class Member:
     """One member. It owes heartbeats, unless it waits for an answer of ours."""
 
-    def __init__(self, member_id: str, instance_id: str | None, session_ms: int, rebalance_ms: int) -> None:
+    def __init__(self, member_id: str, request: JoinRequest) -> None:
         self.id = member_id
-        self.instance_id = instance_id
-        self.session_ms = session_ms
-        self.rebalance_ms = rebalance_ms
-        self.protocols: dict[str, bytes] = {}
+        self.instance_id = request.instance_id
+        self.update(request)
         self.assignment = b""
         self.joining: Reply[JoinResponse] | None = None
         self.syncing: Reply[SyncResponse] | None = None
         self.has_synced = False
         """In this generation."""
+        self.is_new = True
+        """It has not been in any generation: nobody can tell whether it still waits to be in one."""
         self.session: DelayedHeartbeat | None = None
 
-    @property
-    def is_awaited(self) -> bool:
-        """Whether it waits for us, and so owes no heartbeat."""
-        return self.joining is not None or self.syncing is not None
+    def update(self, request: JoinRequest) -> None:
+        """It joins again, perhaps with other protocols and other timeouts."""
+        self.protocols = request.protocols
+        self.session_ms = request.session_ms
+        self.rebalance_ms = request.rebalance_ms
 
 
 class Group:
@@ -88,8 +63,22 @@ class Group:
 
     def static_member(self, instance_id: str | None) -> Member | None:
         """The member that has this group.instance.id."""
-        found = (member for member in self.members.values() if instance_id is not None)
-        return next((member for member in found if member.instance_id == instance_id), None)
+        if instance_id is None:
+            return None
+        return next((member for member in self.members.values() if member.instance_id == instance_id), None)
+
+    def member_fault(self, member_id: str, instance_id: str | None) -> Error:
+        """What is wrong with somebody who claims to be this member; NONE if nothing is.
+
+        Whoever names an instance must be the member that has it now. A static member need not name its instance.
+        """
+        if instance_id is not None:
+            static = self.static_member(instance_id)
+            if static is None:
+                return Error.UNKNOWN_MEMBER_ID
+            if static.id != member_id:
+                return Error.FENCED_INSTANCE_ID
+        return Error.NONE if member_id in self.members else Error.UNKNOWN_MEMBER_ID
 
     def speaks(self, protocols: Mapping[str, bytes], but: str = "") -> bool:
         """Whether one of these protocols is spoken by all members; `but` one, who is about to change."""

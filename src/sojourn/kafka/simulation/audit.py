@@ -15,7 +15,7 @@ from typing import Any
 
 from ..cluster.cluster import Cluster
 from ..cluster.metadata import PartitionState
-from ..groups.group import JoinResponse
+from ..groups.messages import JoinResponse
 from ..log import Log, Record
 from ..requests.delayed_produce import ProduceResult
 from ..requests.fetch import FetchResult

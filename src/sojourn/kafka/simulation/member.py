@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..cluster.cluster import Cluster
 from ..error import Error
-from ..groups.group import JoinResponse, SyncResponse
+from ..groups.messages import JoinResponse, SyncResponse
 from .audit import Audit
 from .clients import Client, Load
 

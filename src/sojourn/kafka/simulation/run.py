@@ -58,6 +58,7 @@ def harsh_plan(seed: int) -> Plan:
             session_ms=250,
             group_initial_delay_ms=60,
             group_min_session_ms=1,
+            group_new_member_join_ms=100,
             mutation_rate=random.choice((None, 5)),
         ),
         load=Load(
