@@ -44,12 +44,15 @@ class Replica:
     # As a leader
 
     def read_fault(self, position: Position) -> Error:
-        """Why nothing can be read here from a position; NONE if something can, or could later."""
-        if self.lead is None:
-            return Error.NOT_LEADER_OR_FOLLOWER
+        """Why nothing can be read here from a position; NONE if something can, or could later.
+
+        The epoch comes first, as in Kafka: whoever knows an old one must learn the new one, wherever the leader is.
+        """
         if position.leader_epoch is not None and position.leader_epoch != self.leader_epoch:
             is_old = position.leader_epoch < self.leader_epoch
             return Error.FENCED_LEADER_EPOCH if is_old else Error.UNKNOWN_LEADER_EPOCH
+        if self.lead is None:
+            return Error.NOT_LEADER_OR_FOLLOWER
         if not self.log.start_offset <= position.offset <= self.log.end_offset and self.divergence(position) is None:
             return Error.OFFSET_OUT_OF_RANGE
         return Error.NONE

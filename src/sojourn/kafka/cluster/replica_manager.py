@@ -19,7 +19,8 @@ from .metadata import Image, PartitionState
 from .replica import Replica
 from .replication import AskForIsr, Replication
 
-Acks = Literal[0, 1, "all"]
+Acks = Literal[0, 1, -1, "all"]
+"""-1 is Kafka's other name for "all"."""
 Name = TypeVar("Name", bound=tuple[str, int])
 """Of a partition: a `TopicPartition`, or a plain pair."""
 HIGH_WATERMARK = -1
@@ -63,9 +64,10 @@ class ReplicaManager:
     def produce(
         self, records: Mapping[Name, Sequence[bytes]], acks: Acks = "all", timeout_ms: int = 30_000
     ) -> DelayedProduce:
-        """Append records. acks=0 and 1 are answered when this broker has them, acks="all" when all in sync do."""
-        if acks not in (0, 1, "all"):
-            raise ConfigError(f'acks={acks!r} is not known; allowed are 0, 1 and "all"')
+        """Append records. acks=0 and 1 are answered when this broker has them, "all" (or -1) when all in sync do."""
+        if acks not in (0, 1, -1, "all"):
+            raise ConfigError(f'acks={acks!r} is not known; allowed are 0, 1 and "all", which may be written -1')
+        acks = "all" if acks == -1 else acks
         with self.engine.turns:
             self._check_open()
             results = {
