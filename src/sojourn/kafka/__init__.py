@@ -14,7 +14,11 @@ from .groups.delayed_group import DelayedHeartbeat as DelayedHeartbeat
 from .groups.delayed_group import DelayedJoin as DelayedJoin
 from .groups.delayed_group import DelayedSync as DelayedSync
 from .groups.delayed_group import InitialDelayedJoin as InitialDelayedJoin
+from .groups.messages import GroupDescription as GroupDescription
+from .groups.messages import GroupState as GroupState
 from .groups.messages import JoinResponse as JoinResponse
+from .groups.messages import MemberDescription as MemberDescription
+from .groups.messages import MemberIdentity as MemberIdentity
 from .groups.messages import SyncResponse as SyncResponse
 from .log import Record as Record
 from .operation_log import JsonLinesLog as JsonLinesLog
@@ -60,9 +64,13 @@ __all__ = [
     "Error",
     "FetchResult",
     "GroupCoordinator",
+    "GroupDescription",
+    "GroupState",
     "InitialDelayedJoin",
     "JoinResponse",
     "JsonLinesLog",
+    "MemberDescription",
+    "MemberIdentity",
     "MemoryLog",
     "Network",
     "NewTopic",

@@ -34,6 +34,9 @@ class Error(Enum):
     PREFERRED_LEADER_NOT_AVAILABLE = "the preferred leader is down or not in sync"
     ELIGIBLE_LEADERS_NOT_AVAILABLE = "no replica could lead"
 
+    GROUP_ID_NOT_FOUND = "there is no such group"
+    GROUP_MAX_SIZE_REACHED = "the group has as many members as group.max.size allows"
+    NON_EMPTY_GROUP = "the group has members"
     INVALID_GROUP_ID = "a group needs a name"
     INVALID_SESSION_TIMEOUT = "the session timeout is out of bounds"
     UNKNOWN_MEMBER_ID = "the group has no such member"

@@ -26,6 +26,7 @@ class Settings:
     group_initial_delay_ms: int = 3_000  # group.initial.rebalance.delay.ms
     group_min_session_ms: int = 6_000
     group_max_session_ms: int = 1_800_000
+    group_max_size: int = 2_147_483_647
     group_new_member_join_ms: int = 300_000
     """A member that joins for the first time and is not answered for so long is dropped; in Kafka, a constant."""
     mutation_rate: int | None = None  # controller_mutation_rate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeVar
+from typing import Literal
 
 from ...errors import ConfigError
 from ...purgatory import Purgatory
@@ -14,15 +14,13 @@ from ..requests.delayed_fetch import DelayedFetch
 from ..requests.delayed_produce import DelayedProduce, ProduceResult
 from ..requests.fetch import MAX_BYTES, FetchResult, Position
 from ..settings import Settings
-from ..topic import TopicConfig, TopicPartition
+from ..topic import Name, TopicConfig, TopicPartition
 from .metadata import Image, PartitionState
 from .replica import Replica
 from .replication import AskForIsr, Replication
 
 Acks = Literal[0, 1, -1, "all"]
 """-1 is Kafka's other name for "all"."""
-Name = TypeVar("Name", bound=tuple[str, int])
-"""Of a partition: a `TopicPartition`, or a plain pair."""
 HIGH_WATERMARK = -1
 """As an offset in `delete_records`: everything that is committed."""
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..error import Error
 from ..requests.request import Reply
-from .messages import GroupState, JoinRequest, JoinResponse, SyncResponse
+from ..topic import TopicPartition
+from .messages import GroupDescription, GroupState, JoinRequest, JoinResponse, MemberDescription, SyncResponse
 
 if TYPE_CHECKING:
     from .delayed_group import DelayedHeartbeat
@@ -50,6 +51,8 @@ class Group:
         self.protocol = ""
         self.leader = ""
         self.members: dict[str, Member] = {}
+        self.offsets: dict[TopicPartition, int] = {}
+        """As committed: the next record to read."""
         self.has_newcomer = False
         """Somebody has come since the initial delay was last extended."""
 
@@ -79,6 +82,44 @@ class Group:
             if static.id != member_id:
                 return Error.FENCED_INSTANCE_ID
         return Error.NONE if member_id in self.members else Error.UNKNOWN_MEMBER_ID
+
+    def generation_fault(self, member_id: str, instance_id: str | None, generation: int) -> Error:
+        """The same for somebody who claims to be this member in this generation."""
+        fault = self.member_fault(member_id, instance_id)
+        if fault.is_ok and generation != self.generation:
+            return Error.ILLEGAL_GENERATION
+        return fault
+
+    def commit_fault(self, member_id: str, instance_id: str | None, generation: int) -> Error:
+        """Why no offsets can be committed so. Who names no generation may commit while the group is empty."""
+        if generation < 0 and self.state is GroupState.EMPTY:
+            return Error.NONE
+        fault = self.generation_fault(member_id, instance_id, generation)
+        if fault.is_ok and self.state is GroupState.COMPLETING_REBALANCE:
+            return Error.REBALANCE_IN_PROGRESS
+        return fault
+
+    def has_room_for(self, member: Member | None, max_size: int) -> bool:
+        """Whether one that joins fits in; `member` is what it has been in the group so far.
+
+        While a rebalance goes on those who have joined count, as in Kafka: whoever joins last is left out, new or not.
+        """
+        if self.state is GroupState.EMPTY:
+            return True
+        if self.state is GroupState.PREPARING_REBALANCE:
+            joined = sum(other.joining is not None for other in self.members.values())
+            return joined < max_size or (member is not None and member.joining is not None)
+        return member is not None or len(self.members) < max_size
+
+    def describe(self) -> GroupDescription:
+        if self.state is not GroupState.STABLE:
+            members = [MemberDescription(member.id, member.instance_id) for member in self.members.values()]
+            return GroupDescription(Error.NONE, self.state, self.generation, "", members)
+        members = [
+            MemberDescription(member.id, member.instance_id, member.protocols[self.protocol], member.assignment)
+            for member in self.members.values()
+        ]
+        return GroupDescription(Error.NONE, self.state, self.generation, self.protocol, members)
 
     def speaks(self, protocols: Mapping[str, bytes], but: str = "") -> bool:
         """Whether one of these protocols is spoken by all members; `but` one, who is about to change."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -45,3 +45,30 @@ class SyncResponse(NamedTuple):
 
     error: Error
     assignment: bytes = b""
+
+
+class MemberIdentity(NamedTuple):
+    """A member, as somebody names it: by id, by group.instance.id, or by both."""
+
+    member_id: str = ""
+    instance_id: str | None = None
+
+
+class MemberDescription(NamedTuple):
+    """What an administrator gets to know of a member."""
+
+    member_id: str
+    instance_id: str | None = None
+    metadata: bytes = b""
+    """What it said under the group's protocol when it joined."""
+    assignment: bytes = b""
+
+
+class GroupDescription(NamedTuple):
+    """What an administrator gets to know of a group. Protocol, metadata and assignments are told of stable groups."""
+
+    error: Error
+    state: GroupState
+    generation: int = -1
+    protocol: str = ""
+    members: Sequence[MemberDescription] = ()
