@@ -78,6 +78,8 @@ MUTANTS = [
     Mutant("anybody may commit", f"{ROOM}/groups/group.py", "if generation < 0 and self.state is GroupState.EMPTY:", "if generation < 0:"),
     Mutant("a group with members is deleted", f"{ROOM}/groups/coordinator.py", "if group.state is not GroupState.EMPTY:", "if False:"),
     # What is reported
+    Mutant("every partition of a request counts as expired", f"{ROOM}/requests/delayed_produce.py", "expired_produces.update(self.pending.keys())", "expired_produces.update(self._results.keys())"),
+    Mutant("followers count as consumers", f"{ROOM}/requests/delayed_replica_fetch.py", 'expired_fetches["follower"]', 'expired_fetches["consumer"]'),
     Mutant("shares do not add up", f"{ROOM}/requests/request.py", "share if i else WHOLE - share * (len(names) - 1)", "share"),
     Mutant("heartbeats are not reported", f"{ROOM}/groups/delayed_group.py", 'self.report("heartbeat", self._member.id)', "pass"),
     Mutant("callbacks run inside the turn", f"{ROOM}/turns.py", "        self._lock.release()\n        if is_over and self._actions:\n            self._act()\n", "        if is_over and self._actions:\n            self._act()\n        self._lock.release()\n"),

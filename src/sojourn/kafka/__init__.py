@@ -21,6 +21,7 @@ from .groups.messages import MemberDescription as MemberDescription
 from .groups.messages import MemberIdentity as MemberIdentity
 from .groups.messages import SyncResponse as SyncResponse
 from .log import Record as Record
+from .meters import ClusterStats as ClusterStats
 from .operation_log import JsonLinesLog as JsonLinesLog
 from .operation_log import MemoryLog as MemoryLog
 from .operation_log import OperationLog as OperationLog
@@ -51,6 +52,7 @@ __all__ = [
     "Broker",
     "BrokerDownError",
     "Cluster",
+    "ClusterStats",
     "DelayedCreatePartitions",
     "DelayedDeleteRecords",
     "DelayedDeleteTopics",

@@ -9,6 +9,7 @@ from ...errors import ConfigError
 from ..engine import Engine, OnError, log_error
 from ..error import Error
 from ..groups.coordinator import GroupCoordinator
+from ..meters import ClusterStats
 from ..operation_log import OperationLog
 from ..settings import Settings
 from ..topic import TopicPartition
@@ -39,6 +40,7 @@ class Cluster:
         self,
         brokers: int = 3,
         *,
+        name: str = "cluster",
         clock: Clock | None = None,
         network: Network | None = None,
         settings: Settings | None = None,
@@ -47,8 +49,9 @@ class Cluster:
     ) -> None:
         if brokers < 1:
             raise ConfigError(f"brokers={brokers} is less than 1")
+        self.name = name
         self.settings = settings or Settings()
-        self.engine = Engine(clock, log, on_error)
+        self.engine = Engine(clock, log, on_error, name)
         self.network = network or Network()
         self.network.attach(self.engine)
         with self.engine.turns:
@@ -107,8 +110,13 @@ class Cluster:
         """How many operations of each kind wait just now, where any does."""
         return {kind: count for kind, count in self.engine.waiting.items() if count}
 
+    def stats(self) -> ClusterStats:
+        """What waits just now, and what has expired so far; `sojourn.metrics` can scrape it."""
+        with self.engine.turns:
+            return self.engine.meters.stats(self.engine.waiting)
+
     def close(self) -> None:
-        """Stop everything. Requests that wait end as cancelled. Twice is once."""
+        """Stop everything. Requests that wait end as cancelled. Idempotent."""
         with self.engine.turns:
             for broker in self.brokers.values():
                 broker.kill()

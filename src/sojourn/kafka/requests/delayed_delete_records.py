@@ -47,6 +47,10 @@ class DelayedDeleteRecords(PartedRequest[TopicPartition, dict[TopicPartition, De
         self._results[part] = result
         return not result.error.is_ok or result.low_watermark >= self._wanted[part]
 
+    def on_expiration(self) -> None:
+        with self.engine.turns:
+            self.engine.meters.expired_delete_records += len(self.pending)
+
     def respond(self) -> dict[TopicPartition, DeleteResult]:
         error = Error.NETWORK_EXCEPTION if self.is_cancelled else Error.REQUEST_TIMED_OUT
         late = {part: DeleteResult(error, self._manager.low_watermark(part).low_watermark) for part in self.pending}

@@ -54,6 +54,10 @@ class DelayedFetch(DelayedRequest[dict[TopicPartition, FetchResult]]):
             self.report("available", None, total - self._min_bytes)
             return total >= self._min_bytes
 
+    def on_expiration(self) -> None:
+        with self.engine.turns:
+            self.engine.meters.expired_fetches["consumer"] += 1
+
     def respond(self) -> dict[TopicPartition, FetchResult]:
         if self.is_cancelled:
             return dict.fromkeys(self._positions, FetchResult(Error.NETWORK_EXCEPTION))

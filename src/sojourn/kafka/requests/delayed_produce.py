@@ -47,6 +47,10 @@ class DelayedProduce(PartedRequest[TopicPartition, dict[TopicPartition, ProduceR
         self._results[part] = result._replace(error=error)
         return True
 
+    def on_expiration(self) -> None:
+        with self.engine.turns:
+            self.engine.meters.expired_produces.update(self.pending.keys())
+
     def respond(self) -> dict[TopicPartition, ProduceResult]:
         error = Error.NETWORK_EXCEPTION if self.is_cancelled else Error.REQUEST_TIMED_OUT
         if self.key is not None:

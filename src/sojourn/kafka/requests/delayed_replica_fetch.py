@@ -42,6 +42,10 @@ class DelayedReplicaFetch(DelayedRequest[Results]):
             self.report("available", None, total - self._min_bytes)
             return total >= self._min_bytes
 
+    def on_expiration(self) -> None:
+        with self.engine.turns:
+            self.engine.meters.expired_fetches["follower"] += 1
+
     def respond(self) -> Results:
         """What has changed, as far as it fits; the rest comes first next time."""
         results: Results = {}
