@@ -51,7 +51,7 @@ def test_a_static_leader_that_restarts_leads_on(scene: Scene) -> None:
     assert (again.joined.leader, again.joined.members, group(scene).leader) == (again.id, {}, again.id)
 
 
-def test_one_that_speaks_otherwise_than_before_rebalances(scene: Scene) -> None:
+def test_one_that_comes_back_with_other_protocols_rebalances(scene: Scene) -> None:
     with_static(scene)
     again = static(scene)
     again.protocols = {"range": b"changed"}

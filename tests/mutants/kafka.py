@@ -8,8 +8,8 @@ ROOM = "src/sojourn/kafka"
 
 MUTANTS = [
     # Replication
-    Mutant("high watermark ignores a wish", f"{ROOM}/cluster/leadership.py", "self.isr if self.pending is None else self.isr | self.pending", "self.isr"),
-    Mutant("high watermark ignores those about to join", f"{ROOM}/cluster/leadership.py", "broker in heeded or (broker in live and now - follower.caught_up_ms <= lag_ms)", "broker in heeded"),
+    Mutant("high watermark ignores a proposal", f"{ROOM}/cluster/leadership.py", "self.isr if self.pending is None else self.isr | self.pending", "self.isr"),
+    Mutant("high watermark ignores those about to join", f"{ROOM}/cluster/leadership.py", "broker in awaited or (broker in live and now - follower.caught_up_ms <= lag_ms)", "broker in awaited"),
     Mutant("a follower joins with less than is committed", f"{ROOM}/cluster/leadership.py", "follower.end_offset >= max(high_watermark, self.epoch_start)", "follower.end_offset >= self.epoch_start"),
     Mutant("a follower joins without this epoch's start", f"{ROOM}/cluster/leadership.py", "follower.end_offset >= max(high_watermark, self.epoch_start)", "follower.end_offset >= high_watermark"),
     Mutant("one that does not fetch joins", f"{ROOM}/cluster/leadership.py", "            and fetched_ms >= since_ms\n", ""),
@@ -34,11 +34,11 @@ MUTANTS = [
     Mutant("the last one in sync is dropped", f"{ROOM}/cluster/controller.py", "isr = tuple(replica for replica in state.isr if replica != broker) or state.isr", "isr = tuple(replica for replica in state.isr if replica != broker) or state.replicas"),
     Mutant("a dead broker stays in sync", f"{ROOM}/cluster/controller.py", "isr = tuple(replica for replica in state.isr if replica != broker) or state.isr", "isr = state.isr"),
     Mutant("a refusal does not void its copies", f"{ROOM}/cluster/controller.py", "decided = state._replace(isr=isr, partition_epoch=state.partition_epoch + 1)", "decided = state._replace(isr=isr, partition_epoch=state.partition_epoch + (isr != state.isr))"),
-    Mutant("the dead are wished in sync", f"{ROOM}/cluster/controller.py", "wish.isr if self.live.issuperset(wish.isr) else state.isr", "wish.isr"),
+    Mutant("the dead are proposed as in sync", f"{ROOM}/cluster/controller.py", "proposal.isr if self.live.issuperset(proposal.isr) else state.isr", "proposal.isr"),
     Mutant("a new incarnation goes on leading", f"{ROOM}/cluster/controller.py", "            self._incarnations[broker] = incarnation\n            self._fence(broker)\n", "            self._incarnations[broker] = incarnation\n"),
     Mutant("heartbeats bring nothing", f"{ROOM}/cluster/controller.py", "elif offset < len(self.changes):", "elif False:"),
     # Produce, fetch, delete
-    Mutant("acks=all does not mind min.insync", f"{ROOM}/cluster/replica_manager.py", 'if acks == "all" and len(replica.lead.isr) < config.min_insync:', "if False:"),
+    Mutant("acks=all does not check min.insync", f"{ROOM}/cluster/replica_manager.py", 'if acks == "all" and len(replica.lead.isr) < config.min_insync:', "if False:"),
     Mutant("nor after the append", f"{ROOM}/cluster/replica_manager.py", "is_enough = len(replica.lead.isr) >= self._config(partition).min_insync", "is_enough = True"),
     Mutant("acknowledged one too early", f"{ROOM}/cluster/replica_manager.py", "if replica.high_watermark < end_offset:", "if replica.high_watermark < end_offset - 1:"),
     Mutant("all partitions time out together", f"{ROOM}/requests/delayed_produce.py", "for part in self.pending}", "for part in self._results}"),
@@ -73,7 +73,7 @@ MUTANTS = [
     Mutant("a group has no max size while it forms", f"{ROOM}/groups/group.py", "return joined < max_size or (", "return joined < max_size + 9 or ("),
     Mutant("nor later", f"{ROOM}/groups/group.py", "return member is not None or len(self.members) < max_size", "return True"),
     Mutant("who is left out stays a member", f"{ROOM}/groups/coordinator.py", "            self._rebalancer.drop(group, [request.member_id])\n", ""),
-    Mutant("a commit is no sign of life", f"{ROOM}/groups/coordinator.py", "                self._hear_of(group.members.get(member_id))\n", ""),
+    Mutant("a commit is no sign of life", f"{ROOM}/groups/coordinator.py", "                self._keep_alive(group.members.get(member_id))\n", ""),
     Mutant("offsets are committed before the sync", f"{ROOM}/groups/group.py", "if fault.is_ok and self.state is GroupState.COMPLETING_REBALANCE:", "if False:"),
     Mutant("anybody may commit", f"{ROOM}/groups/group.py", "if generation < 0 and self.state is GroupState.EMPTY:", "if generation < 0:"),
     Mutant("a group with members is deleted", f"{ROOM}/groups/coordinator.py", "if group.state is not GroupState.EMPTY:", "if False:"),

@@ -16,7 +16,7 @@ from .operation_log import OperationLog
 from .turns import Turns
 
 SHARDS = 16
-"""Of a purgatory: every broker has four."""
+"""Per purgatory: there are three for each broker, so a few will do."""
 
 OnError = Callable[[BaseException], object]
 

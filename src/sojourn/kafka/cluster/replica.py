@@ -26,7 +26,7 @@ class Replica:
         self.lead: Leadership | None = None
 
     def become(self, state: PartitionState, now: int) -> None:
-        """Take the part that the controller has decided on. Its decisions come in order."""
+        """Lead or follow, as the controller has decided. Its decisions come in order."""
         is_new_epoch = state.leader_epoch > self.leader_epoch
         self.leader_epoch, self.leader = state.leader_epoch, state.leader
         if state.leader != self.broker:
@@ -38,7 +38,7 @@ class Replica:
             self.lead.update(state)
 
     def step_down(self) -> None:
-        """The broker has stopped: it will hear what to be when it is back. Its log stays, as it would on a disk."""
+        """The broker has stopped: when it is back, it will be told what to do. Its log stays, as on disk."""
         self.leader, self.lead, self.leader_epoch = None, None, -1
 
     # As a leader
@@ -58,7 +58,7 @@ class Replica:
         return Error.NONE
 
     def divergence(self, position: Position) -> EpochEnd | None:
-        """Where the reader's log parts from this one; None if it does not."""
+        """Where the reader's log diverges from this one; None if it does not."""
         if position.last_epoch is None or position.offset < self.log.start_offset:
             return None
         if position.last_epoch == self.log.last_epoch and position.offset <= self.log.end_offset:
@@ -116,7 +116,7 @@ class Replica:
         )
 
     def follow(self, result: FetchResult) -> None:
-        """Take in what the leader sent: records, or the news that our log has gone another way."""
+        """Take in what the leader sent: records, or the news that our log diverges."""
         if result.diverging is not None:
             self._truncate(result.diverging)
         elif result.error is Error.OFFSET_OUT_OF_RANGE:

@@ -43,7 +43,7 @@ class GroupCoordinator:
         """Join, or join again: answered when the rebalance is over. A new member leaves `member_id` empty.
 
         A member with an `instance_id` (a static member) that comes back without its id, after a restart, takes over
-        its former self's place. If the group is stable and it speaks as before, there is no rebalance.
+        its former place. If the group is stable and its protocols are the same as before, there is no rebalance.
 
         A new member that has waited for `group_new_member_join_ms` is answered UNKNOWN_MEMBER_ID, and may try again:
         nobody can tell whether it is still there.
@@ -89,7 +89,7 @@ class GroupCoordinator:
             error = _fault(group, member_id, generation, instance_id)
             if group is None or not error.is_ok:
                 return error
-            self._hear_of(group.members[member_id])
+            self._keep_alive(group.members[member_id])
             is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
             return Error.REBALANCE_IN_PROGRESS if is_rebalancing else Error.NONE
 
@@ -131,7 +131,7 @@ class GroupCoordinator:
             if error.is_ok:
                 self.groups[group_id] = group
                 group.offsets.update(committed)
-                self._hear_of(group.members.get(member_id))
+                self._keep_alive(group.members.get(member_id))
             return error
 
     def fetch_offsets(self, group_id: str, partitions: Iterable[Name] | None = None) -> dict[TopicPartition, int]:
@@ -178,7 +178,8 @@ class GroupCoordinator:
                 return fault
         static = group.static_member(request.instance_id)
         itself = request.member_id or ("" if static is None else static.id)
-        return Error.NONE if group.speaks(request.protocols, but=itself) else Error.INCONSISTENT_GROUP_PROTOCOL
+        is_supported = group.supports_any(request.protocols, except_for=itself)
+        return Error.NONE if is_supported else Error.INCONSISTENT_GROUP_PROTOCOL
 
     def _join(self, group: Group, request: JoinRequest, reply: Reply[JoinResponse]) -> None:
         former = group.static_member(request.instance_id)
@@ -201,7 +202,7 @@ class GroupCoordinator:
             self._rebalancer.drop(group, [member_id])
         return error
 
-    def _hear_of(self, member: Member | None) -> None:
+    def _keep_alive(self, member: Member | None) -> None:
         if member is not None and member.session is not None:
             member.session.beat()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..requests.request import DelayedRequest, PartedRequest
+from ..requests.request import DelayedRequest, MultiPartRequest
 from .group import Group, Member
 from .messages import GroupState
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .rebalance import Rebalancer
 
 
-class DelayedJoin(PartedRequest[str, None]):
+class DelayedJoin(MultiPartRequest[str, None]):
     """A rebalance: waits until every member that there was when it began has joined again, or has left.
 
     Whoever is new has joined by coming. At the deadline, the longest rebalance timeout of the members, those missing
@@ -59,7 +59,7 @@ class InitialDelayedJoin(DelayedRequest[None]):
             self._rebalancer.joined(self._group)
 
 
-class DelayedSync(PartedRequest[str, None]):
+class DelayedSync(MultiPartRequest[str, None]):
     """Waits until every member of a generation has asked for its assignment; those who have not by the deadline are
     dropped, which begins the next rebalance."""
 
@@ -87,11 +87,11 @@ class DelayedSync(PartedRequest[str, None]):
 
 
 class DelayedHeartbeat(DelayedRequest[None]):
-    """A member's session: ends when nothing was heard of the member for its session timeout, and then it is dropped.
+    """A member's session: if nothing was heard from the member for its session timeout, it is dropped.
 
     Kafka completes one of these at each heartbeat and makes the next; here the deadline of one is moved. A session is
     cancelled while the member waits for us (it cannot heartbeat then), and begins anew when it is answered. A member
-    that is new waits within a session too: as in Kafka (KAFKA-7610), since it may have gone without a word.
+    that is new waits within a session too: as in Kafka (KAFKA-7610), since it may be gone.
     """
 
     kind = "session"
@@ -109,6 +109,6 @@ class DelayedHeartbeat(DelayedRequest[None]):
             self.report("heartbeat", self._member.id)
 
     def respond(self) -> None:
-        is_current = self._member.session is self  # another thread may have heard of the member since
+        is_current = self._member.session is self  # another thread may have heard from the member since
         if self.outcome == "expired" and is_current:
             self._rebalancer.drop(self._group, [self._member.id])

@@ -1,4 +1,4 @@
-"""A consumer group: its members, its state, and who speaks which protocol."""
+"""A consumer group: its members, its state, and who supports which protocol."""
 
 from __future__ import annotations
 
@@ -121,13 +121,13 @@ class Group:
         ]
         return GroupDescription(Error.NONE, self.state, self.generation, self.protocol, members)
 
-    def speaks(self, protocols: Mapping[str, bytes], but: str = "") -> bool:
-        """Whether one of these protocols is spoken by all members; `but` one, who is about to change."""
-        others = [member for member in self.members.values() if member.id != but]
+    def supports_any(self, protocols: Mapping[str, bytes], except_for: str = "") -> bool:
+        """Whether all members support one of these protocols; `except_for` one, which is about to change its own."""
+        others = [member for member in self.members.values() if member.id != except_for]
         return bool(protocols) and (not others or any(all(p in o.protocols for o in others) for p in protocols))
 
     def choose_protocol(self) -> str:
-        """Each member votes for the first of its protocols that all speak; the most votes win."""
+        """Each member votes for the first of its protocols that all support; the most votes win."""
         votes: Counter[str] = Counter()
         for member in self.members.values():
             votes[next(p for p in member.protocols if all(p in m.protocols for m in self.members.values()))] += 1

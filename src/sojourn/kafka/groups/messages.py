@@ -37,7 +37,7 @@ class JoinResponse(NamedTuple):
     protocol: str = ""
     leader: str = ""
     members: Mapping[str, bytes] = {}
-    """For the leader, who assigns: all members, with what each said under the protocol."""
+    """For the leader, who assigns: all members, with the metadata of each for the protocol."""
 
 
 class SyncResponse(NamedTuple):
@@ -60,7 +60,7 @@ class MemberDescription(NamedTuple):
     member_id: str
     instance_id: str | None = None
     metadata: bytes = b""
-    """What it said under the group's protocol when it joined."""
+    """For the group's protocol, as given when it joined."""
     assignment: bytes = b""
 
 

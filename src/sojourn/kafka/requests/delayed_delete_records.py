@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..error import Error
 from ..topic import TopicPartition
-from .request import PartedRequest
+from .request import MultiPartRequest
 
 if TYPE_CHECKING:
     from ..cluster.replica_manager import ReplicaManager
@@ -20,7 +20,7 @@ class DeleteResult(NamedTuple):
     """No live replica has a record before it."""
 
 
-class DelayedDeleteRecords(PartedRequest[TopicPartition, dict[TopicPartition, DeleteResult]]):
+class DelayedDeleteRecords(MultiPartRequest[TopicPartition, dict[TopicPartition, DeleteResult]]):
     """Each partition is done once the low watermark has reached the offset asked for.
 
     A follower deletes when it hears of the leader's new start in a fetch, and the leader hears of that in the next one:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class DelayedFetch(DelayedRequest[dict[TopicPartition, FetchResult]]):
     """Waits until min bytes are there over all partitions together, each counted up to its own max bytes.
 
-    It does not wait when waiting may be in vain: a partition that this broker does not lead or does not know, another
-    leader epoch than the reader's, an offset that the log does not hold, logs that have parted, a reader that is ahead
+    It does not wait where waiting may not help: a partition that this broker does not lead or does not know, another
+    leader epoch than the reader's, an offset that the log does not hold, logs that diverge, a reader that is ahead
     of what it may read (after a truncation, or a new leader that has yet to learn the high watermark). All partitions
     are answered then, with what there is. At the deadline too: nothing has gone wrong if there is too little.
 

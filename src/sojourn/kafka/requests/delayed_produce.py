@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..error import Error
 from ..topic import TopicPartition
-from .request import PartedRequest
+from .request import MultiPartRequest
 
 if TYPE_CHECKING:
     from ..cluster.replica_manager import ReplicaManager
@@ -22,7 +22,7 @@ class ProduceResult(NamedTuple):
     """The offset after the last, which the high watermark must reach."""
 
 
-class DelayedProduce(PartedRequest[TopicPartition, dict[TopicPartition, ProduceResult]]):
+class DelayedProduce(MultiPartRequest[TopicPartition, dict[TopicPartition, ProduceResult]]):
     """Each partition is acknowledged once its high watermark has passed the records, or fails once this broker cannot
     know any more because it no longer leads. Those still pending at the deadline, and only those, are answered
     REQUEST_TIMED_OUT: their records stay in the log and may well be replicated later.

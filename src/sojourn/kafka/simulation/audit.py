@@ -157,7 +157,7 @@ class Audit:
         assert state.leader is not None
         missing = self._cluster.controller.live.intersection(state.replicas).difference(state.isr)
         if missing:
-            self._fail(f"{partition}: brokers {missing} are well and not in sync: {state}")
+            self._fail(f"{partition}: brokers {missing} are live but not in sync: {state}")
         log = self._log(partition, state.leader)
         for offset, value in self._promised.get(partition, {}).items():
             if offset >= log.start_offset and (offset >= log.end_offset or log[offset].value != value):
