@@ -18,6 +18,7 @@ MUTANTS = [
     Mutant("logs that part are not truncated", f"{ROOM}/cluster/replica.py", "            self._truncate(result.diverging)\n", "            pass\n"),
     Mutant("logs that part are not noticed", f"{ROOM}/cluster/replica.py", "        return end\n\n    def readable_end", "        return None\n\n    def readable_end"),
     Mutant("any epoch may read", f"{ROOM}/cluster/replica.py", "if position.leader_epoch is not None and position.leader_epoch != self.leader_epoch:", "if False:"),
+    Mutant("the lead is checked before the epoch", f"{ROOM}/cluster/replica.py", "        if position.leader_epoch is not None and position", "        if self.lead is not None and position.leader_epoch is not None and position"),
     Mutant("consumers read to the end", f"{ROOM}/cluster/replica.py", "return self.log.end_offset if is_replica else self.high_watermark", "return self.log.end_offset"),
     Mutant("followers do not learn the high watermark", f"{ROOM}/cluster/replica.py", "            and position.high_watermark >= self.high_watermark\n", ""),
     Mutant("followers do not learn the start", f"{ROOM}/cluster/replica.py", "            and position.start_offset >= self.log.start_offset\n", ""),
@@ -39,6 +40,7 @@ MUTANTS = [
     Mutant("heartbeats bring nothing", f"{ROOM}/cluster/controller.py", "elif offset < len(self.changes):", "elif False:"),
     # Produce, fetch, delete
     Mutant("acks=all does not check min.insync", f"{ROOM}/cluster/replica_manager.py", 'if acks == "all" and len(replica.lead.isr) < config.min_insync:', "if False:"),
+    Mutant("acks=-1 is not all", f"{ROOM}/cluster/replica_manager.py", '        acks = "all" if acks == -1 else acks\n', ""),
     Mutant("nor after the append", f"{ROOM}/cluster/replica_manager.py", "is_enough = len(replica.lead.isr) >= self._config(partition).min_insync", "is_enough = True"),
     Mutant("acknowledged one too early", f"{ROOM}/cluster/replica_manager.py", "if replica.high_watermark < end_offset:", "if replica.high_watermark < end_offset - 1:"),
     Mutant("all partitions time out together", f"{ROOM}/requests/delayed_produce.py", "for part in self.pending}", "for part in self._results}"),

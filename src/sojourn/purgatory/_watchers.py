@@ -43,8 +43,8 @@ class Watchers:
     def __init__(self, timer: Timer, shards: int) -> None:
         self.timer = timer
         self._shards: list[dict[int, Places]] = [{} for _ in range(shards)]  # by the keys' hashes
-        self._is_open = True
         self._is_untimed = False
+        self._is_open = True
         self._watched = self._listed = self._delayed = 0
         self._completed = self._expired = self._cancelled = 0
 
