@@ -5,8 +5,9 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, generate_latest
 
 from kafka.scene import Scene
-from sojourn.kafka import ClusterStats, TopicPartition
+from sojourn.kafka import Cluster, ClusterStats, TopicPartition
 from sojourn.metrics import Metrics
+from sojourn.testing import ManualClock
 
 A, B, C = (TopicPartition(topic, 0) for topic in "abc")
 
@@ -82,3 +83,12 @@ def test_a_cluster_is_scraped_as_its_stats_say(scene: Scene) -> None:
     assert 'sojourn_kafka_fetch_expired_total{fetcher_type="consumer",name="cluster"} 1.0' in lines
     assert 'sojourn_kafka_delete_records_expired_total{name="cluster"} 0.0' in lines
     assert 'sojourn_kafka_waiting{kind="produce",name="cluster"} 0.0' in lines  # not gone when nothing waits
+
+
+def test_a_cluster_has_a_name_which_its_metrics_carry() -> None:
+    with Cluster(brokers=1, name="orders", clock=ManualClock()) as cluster:
+        registry = CollectorRegistry()
+        registry.register(Metrics(cluster, cluster.engine.timer))
+        text = generate_latest(registry).decode()
+    assert 'sojourn_kafka_delete_records_expired_total{name="orders"} 0.0' in text
+    assert 'sojourn_timer_pending{name="orders"}' in text

@@ -90,7 +90,7 @@ class GroupMember(Client):
 
     def _rejoin(self, error: Error) -> None:
         """Join again, as whoever the error leaves us."""
-        if error in (Error.UNKNOWN_MEMBER_ID, Error.FENCED_INSTANCE_ID):
+        if error in (Error.UNKNOWN_MEMBER_ID, Error.FENCED_INSTANCE_ID, Error.GROUP_MAX_SIZE_REACHED):
             self._id = ""
         if not self.is_stopped:
             self.engine.schedule(self.random.randint(1, max(1, self.load.session_ms // 10)), self._join)

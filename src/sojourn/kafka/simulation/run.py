@@ -60,6 +60,7 @@ def harsh_plan(seed: int) -> Plan:
             group_min_session_ms=1,
             group_new_member_join_ms=100,
             mutation_rate=random.choice((None, 5)),
+            group_max_size=random.choice((2, 100)),
         ),
         load=Load(
             produce_every_ms=(5, 50),
