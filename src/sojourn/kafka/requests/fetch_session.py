@@ -1,7 +1,7 @@
 """What a leader remembers of a follower's fetches, so that each costs what has changed and not what there is.
 
 A follower of a thousand partitions does not name them all each time. It names those whose position is new; the leader
-remembers the others, and answers with those that have something to tell. (Kafka has done the same since KIP-227, but
+remembers the others, and answers with those of which there is news. (Kafka has done the same since KIP-227, but
 goes through all of them on the leader, and watches each of them while it waits.)
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ..topic import TopicPartition
 from .fetch import FetchResult, Position
-from .topic import TopicPartition
 
 NEVER = -(2**62)
 """A time before all others."""
@@ -28,7 +28,7 @@ class ReplicaFetch(NamedTuple):
     number: int
     """Comes back with the answer."""
     is_full: bool
-    """It names all its partitions, and whatever was known before is forgotten."""
+    """It names all partitions, and the leader forgets what it knew before."""
     positions: Mapping[TopicPartition, Position]
     """Where it is in partitions that are new, or have been answered last time."""
     forgotten: tuple[TopicPartition, ...]
@@ -38,7 +38,7 @@ class ReplicaFetch(NamedTuple):
 class FetchSession:
     """The partitions of one fetcher of one follower.
 
-    Invariant: a partition that is not in `changed` has nothing to tell: its follower has all records, and knows the
+    Invariant: of a partition that is not in `changed` there is no news: its follower has all records, and knows the
     high watermark and the start of the log.
     """
 
@@ -63,6 +63,6 @@ class FetchSession:
             self.changed[partition] = None
 
     def mark(self, partition: TopicPartition) -> None:
-        """The partition has something to tell."""
+        """There is news of the partition for the follower."""
         if partition in self.positions:
             self.changed.setdefault(partition)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .error import Error
-from .log import EpochEnd, Record
+from ..error import Error
+from ..log import EpochEnd, Record
 
 MAX_BYTES = 1_048_576
 
 
 class Position(NamedTuple):
-    """Where a reader is in a partition; a plain offset does for most."""
+    """Where a reader is in a partition; for most readers a plain offset is enough."""
 
     offset: int
     max_bytes: int = MAX_BYTES
     leader_epoch: int | None = None
     """The epoch that the reader knows; if the broker knows another one, the fetch fails."""
     last_epoch: int | None = None
-    """Of the reader's last record: tells the leader whether their logs have parted."""
+    """Of the reader's last record: tells the leader whether their logs diverge."""
     start_offset: int = -1
     """Of a follower's log."""
     high_watermark: int = -1
@@ -35,4 +35,4 @@ class FetchResult(NamedTuple):
     start_offset: int = -1
     end_offset: int = -1
     diverging: EpochEnd | None = None
-    """Set if the reader's log has gone another way than this one: up to where they may agree."""
+    """Set if the reader's log diverges from this one: up to where they may agree."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .error import Error
-from .request import PartedRequest
-from .topic import TopicPartition
+from ..error import Error
+from ..topic import TopicPartition
+from .request import MultiPartRequest
 
 if TYPE_CHECKING:
-    from .replica_manager import ReplicaManager
+    from ..cluster.replica_manager import ReplicaManager
 
 
 class DeleteResult(NamedTuple):
@@ -20,7 +20,7 @@ class DeleteResult(NamedTuple):
     """No live replica has a record before it."""
 
 
-class DelayedDeleteRecords(PartedRequest[TopicPartition, dict[TopicPartition, DeleteResult]]):
+class DelayedDeleteRecords(MultiPartRequest[TopicPartition, dict[TopicPartition, DeleteResult]]):
     """Each partition is done once the low watermark has reached the offset asked for.
 
     A follower deletes when it hears of the leader's new start in a fetch, and the leader hears of that in the next one:
@@ -46,6 +46,10 @@ class DelayedDeleteRecords(PartedRequest[TopicPartition, dict[TopicPartition, De
         result = self._manager.low_watermark(part)
         self._results[part] = result
         return not result.error.is_ok or result.low_watermark >= self._wanted[part]
+
+    def on_expiration(self) -> None:
+        with self.engine.turns:
+            self.engine.meters.expired_delete_records += len(self.pending)
 
     def respond(self) -> dict[TopicPartition, DeleteResult]:
         error = Error.NETWORK_EXCEPTION if self.is_cancelled else Error.REQUEST_TIMED_OUT

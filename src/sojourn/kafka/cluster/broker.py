@@ -1,17 +1,17 @@
-"""A broker: replicas, fetchers, and its ties to the controller and to the other brokers."""
+"""A broker: replicas, fetchers, and its messages to and from the controller and the other brokers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ..timer import TimerTask
-from .fetch_session import ReplicaFetch, Results
+from ...timer import TimerTask
+from ..requests.fetch_session import ReplicaFetch, Results
+from ..topic import TopicPartition
 from .fetcher import Fetchers
 from .metadata import BrokerChange, Change, PartitionChange, PartitionState
 from .network import Network
 from .replica_manager import ReplicaManager
-from .topic import TopicPartition
 
 if TYPE_CHECKING:
     from .cluster import Cluster
@@ -30,7 +30,7 @@ class Broker:
         self.is_up = False
         self.incarnation = 0
         self._cluster = cluster
-        self.replicas = ReplicaManager(broker_id, self.engine, self.settings, self._ask_for_isr)
+        self.replicas = ReplicaManager(broker_id, self.engine, self.settings, self._propose_isr)
         self._fetchers = Fetchers(self)
         self._tasks: dict[str, TimerTask] = {}
 
@@ -41,7 +41,7 @@ class Broker:
     # What users do to it (through the cluster)
 
     def start(self) -> None:
-        """Come up, with the log it had, and register as a new incarnation. Twice is once."""
+        """Come up, with the log it had, and register as a new incarnation. Idempotent."""
         if self.is_up:
             return
         self.is_up = True
@@ -63,7 +63,7 @@ class Broker:
     # With the controller
 
     def receive_metadata(self, incarnation: int, first: int, changes: Sequence[Change]) -> None:
-        """Changes that the controller has decided on; tells it how far we know.
+        """Changes that the controller has decided on; tells it how many we know.
 
         What was sent to an earlier incarnation is ignored: it may say that we lead where somebody else has led since.
         """
@@ -72,14 +72,14 @@ class Broker:
         image = self.replicas.image
         news = image.apply(first, changes)
         for partition in dict.fromkeys(change.partition for change in news if isinstance(change, PartitionChange)):
-            self._take_part(partition, image.partitions.get(partition))
+            self._apply_state(partition, image.partitions.get(partition))
         if any(isinstance(change, BrokerChange) for change in news):
-            self.replicas.heed_the_living()
+            self.replicas.live_brokers_changed()
         if news:
             self._to_controller(self._cluster.controller.receive_offset, self.id, incarnation, image.offset)
 
-    def _take_part(self, partition: TopicPartition, state: PartitionState | None) -> None:
-        """As the last of several changes has it: those between are history."""
+    def _apply_state(self, partition: TopicPartition, state: PartitionState | None) -> None:
+        """Lead, follow or drop the partition, as the last of several changes says."""
         replica = self.replicas.become(partition, state)
         leads_or_gone = replica is None or replica.lead is not None
         self._fetchers.follow(partition, None if leads_or_gone or state is None else state.leader)
@@ -94,11 +94,11 @@ class Broker:
         self.replicas.replication.shrink()
         self._tasks["isr"] = self.engine.schedule(max(1, self.settings.replica_lag_ms // 2), self._watch_isr)
 
-    def _ask_for_isr(self, partition: TopicPartition, wish: PartitionState) -> None:
-        self._to_controller(self._cluster.controller.receive_wish, self.id, partition, wish)
+    def _propose_isr(self, partition: TopicPartition, proposal: PartitionState) -> None:
+        self._to_controller(self._cluster.controller.receive_proposal, self.id, partition, proposal)
 
     def receive_decision(self, partition: TopicPartition, state: PartitionState) -> None:
-        """The controller's answer to a wish for another set of replicas in sync: sooner than with other metadata."""
+        """The controller's answer to a proposal of ours: it comes sooner than other metadata."""
         replica = self.replicas.replicas.get(partition)
         if self.is_up and replica is not None and replica.leader_epoch == state.leader_epoch:
             self.replicas.become(partition, state)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import ConfigError
-from .delayed_topics import DelayedCreatePartitions, DelayedDeleteTopics, DelayedElectLeader, TopicResult
-from .error import Error
+from ...errors import ConfigError
+from ..error import Error
+from ..requests.delayed_topics import DelayedCreatePartitions, DelayedDeleteTopics, DelayedElectLeader, TopicResult
+from ..topic import TopicConfig, TopicPartition, name_fault, topic_config
 from .quota import MutationQuota
-from .topic import TopicConfig, TopicPartition, name_fault, topic_config
 
 if TYPE_CHECKING:
     from .cluster import Cluster
@@ -21,7 +21,7 @@ METADATA = "metadata"
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic to be created: so many partitions with so many replicas, or an `assignment` that says who holds what."""
+    """A topic to be created: a number of partitions and replicas, or an `assignment` of brokers to each partition."""
 
     name: str
     partitions: int | None = None
@@ -33,7 +33,7 @@ class NewTopic:
 
 
 class RefusedError(Exception):
-    """A topic cannot be created, deleted or led so."""
+    """A request that is refused, with what the client is told."""
 
     def __init__(self, error: Error, message: str = "", throttle_ms: int = 0) -> None:
         super().__init__(message)
@@ -55,10 +55,10 @@ class AdminManager:
     def create_topics(
         self, topics: Iterable[NewTopic], timeout_ms: int = 30_000, *, validate_only: bool = False
     ) -> DelayedCreatePartitions:
-        """Create topics, each for itself: one that is refused does not keep the others from being created.
+        """Create topics, independently: one that is refused does not keep the others from being created.
 
         As in Kafka, `timeout_ms <= 0` creates them and answers REQUEST_TIMED_OUT at once: the caller does not want to
-        wait, and nobody knows of them yet. A name that comes twice in one request is refused altogether.
+        wait, and nobody knows of them yet. A name that is given twice in one request is refused.
         """
         with self._engine.turns:
             asked = list(topics)
@@ -66,18 +66,18 @@ class AdminManager:
             twice = {name for name in names if names.count(name) > 1}
             results = {topic.name: self._create(topic, topic.name in twice, validate_only) for topic in asked}
             if timeout_ms <= 0 and not validate_only:
-                results = {name: _unwaited(result) for name, result in results.items()}
+                results = {name: _without_waiting(result) for name, result in results.items()}
             request = DelayedCreatePartitions(self._controller, timeout_ms, results)
             self._admit(request, bool(request.pending))
         return request
 
     def delete_topics(self, topics: Iterable[str], timeout_ms: int = 30_000) -> DelayedDeleteTopics:
-        """Delete topics, each for itself; `timeout_ms <= 0` as in `create_topics`."""
+        """Delete topics, independently; `timeout_ms <= 0` as in `create_topics`."""
         with self._engine.turns:
             results = {topic: self._delete(topic) for topic in topics}
             done = {name: len(self._controller.changes) for name, result in results.items() if result.error.is_ok}
             if timeout_ms <= 0:
-                results, done = {name: _unwaited(result) for name, result in results.items()}, {}
+                results, done = {name: _without_waiting(result) for name, result in results.items()}, {}
             request = DelayedDeleteTopics(self._controller, timeout_ms, done, results)
             self._admit(request, bool(done))
         return request
@@ -212,6 +212,6 @@ class AdminManager:
         return TopicResult(Error.NONE)
 
 
-def _unwaited(result: TopicResult) -> TopicResult:
-    """The answer to one who does not wait."""
+def _without_waiting(result: TopicResult) -> TopicResult:
+    """The answer to a client that does not wait."""
     return TopicResult(Error.REQUEST_TIMED_OUT) if result.error.is_ok else result

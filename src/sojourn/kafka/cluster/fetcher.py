@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..timer import TimerTask
-from .error import Error
-from .fetch import FetchResult, Position
-from .fetch_session import ReplicaFetch, Results
-from .topic import TopicPartition
+from ...timer import TimerTask
+from ..error import Error
+from ..requests.fetch import FetchResult, Position
+from ..requests.fetch_session import ReplicaFetch, Results
+from ..topic import TopicPartition
 
 if TYPE_CHECKING:
     from .broker import Broker
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class ReplicaFetcher:
     """One follower's fetches from one leader: at most one at a time, for all its partitions.
 
-    Only positions that the leader does not know are named (see `fetch_session`); after a fetch that got lost, all are.
+    Only positions that the leader does not know are named (see `requests.fetch_session`); after a fetch that got lost,
+    all are.
     """
 
     def __init__(self, broker: Broker, leader: int, index: int) -> None:
@@ -28,36 +29,36 @@ class ReplicaFetcher:
         self.leader = leader
         self._index = index
         self._positions: dict[TopicPartition, Position | None] = {}
-        """Of each partition the position as the leader knows it; None if it does not."""
-        self._unnamed: dict[TopicPartition, None] = {}
-        self._resting: dict[TopicPartition, int] = {}
-        """Partitions to be left alone, and until when."""
+        """The position of each partition as the leader knows it; None if it does not."""
+        self._unsent: dict[TopicPartition, None] = {}
+        self._backoff_until: dict[TopicPartition, int] = {}
+        """Partitions not to be fetched for a while after an error, and until when."""
         self._forgotten: dict[TopicPartition, None] = {}
         self._number = 0
         self._is_full = True
         self._is_waiting = False
         self._alarm: TimerTask | None = None
-        """The next time to try: the fetch at hand is lost by then, or a partition has rested enough."""
+        """The next time to try: the current fetch counts as lost by then, or the backoff of a partition is over."""
 
     def __len__(self) -> int:
         """How many partitions it fetches."""
-        return len(self._positions) + len(self._resting)
+        return len(self._positions) + len(self._backoff_until)
 
     def add(self, partition: TopicPartition) -> None:
-        """Fetch this one too, or as what it has become, from the next fetch on."""
+        """Fetch this one too, from its current position, from the next fetch on."""
         known = self._positions.get(partition)
         if known is not None and known == self._position(partition):
             return
-        self._resting.pop(partition, None)
+        self._backoff_until.pop(partition, None)
         self._forgotten.pop(partition, None)
         self._positions[partition] = None
-        self._unnamed[partition] = None
+        self._unsent[partition] = None
         if not self._is_waiting:
             self._fetch()
 
     def remove(self, partition: TopicPartition) -> None:
         """Fetch it no longer; what is on its way will be ignored."""
-        self._resting.pop(partition, None)
+        self._backoff_until.pop(partition, None)
         self._drop(partition)
 
     def stop(self) -> None:
@@ -67,9 +68,9 @@ class ReplicaFetcher:
 
     def _fetch(self) -> None:
         now = self._engine.now_ms()
-        for partition in [partition for partition, until_ms in self._resting.items() if until_ms <= now]:
-            del self._resting[partition]
-            self._positions[partition] = self._unnamed[partition] = None
+        for partition in [partition for partition, until_ms in self._backoff_until.items() if until_ms <= now]:
+            del self._backoff_until[partition]
+            self._positions[partition] = self._unsent[partition] = None
             self._forgotten.pop(partition, None)
         self._is_waiting = bool(self._positions)
         if self._positions:
@@ -77,15 +78,15 @@ class ReplicaFetcher:
             self._broker.send_fetch(self.leader, self._next_fetch(), self._answered)
         else:
             self._is_full = True
-            self._set_alarm(min(self._resting.values()) - now if self._resting else None, self._fetch)
+            self._set_alarm(min(self._backoff_until.values()) - now if self._backoff_until else None, self._fetch)
 
     def _next_fetch(self) -> ReplicaFetch:
-        named = {p: self._position(p) for p in (self._positions if self._is_full else self._unnamed)}
+        named = {p: self._position(p) for p in (self._positions if self._is_full else self._unsent)}
         self._positions.update(named)
         forgotten = () if self._is_full else tuple(self._forgotten)
         self._number += 1
         fetch = ReplicaFetch(self._broker.id, self._index, self._number, self._is_full, named, forgotten)
-        self._unnamed.clear()
+        self._unsent.clear()
         self._forgotten.clear()
         self._is_full = False
         return fetch
@@ -95,7 +96,7 @@ class ReplicaFetcher:
         self._fetch()
 
     def _answered(self, number: int, results: Results | None) -> None:
-        """The leader's answer; None if it does not know what we build on."""
+        """The leader's answer; None if it has no session for us."""
         if number != self._number:
             return
         if results is None:
@@ -106,17 +107,17 @@ class ReplicaFetcher:
         self._fetch()
 
     def _take(self, partition: TopicPartition, result: FetchResult) -> None:
-        """Take in what came for one partition. After an error it had better be left alone for a while."""
+        """Take in what came for one partition. After an error it is not fetched for a while."""
         replica = self._broker.replicas.replicas[partition]
         asked = self._positions[partition]
-        self._unnamed[partition] = None
+        self._unsent[partition] = None
         if asked != self._position(partition):
-            return  # asked as something else than we are now
+            return  # its epoch or its log has changed since we asked
         if result.error.is_ok or result.error is Error.OFFSET_OUT_OF_RANGE:
             replica.follow(result)
         else:  # the news of another leader is on its way, to us or to the one we asked
             self._drop(partition)
-            self._resting[partition] = self._engine.now_ms() + self._settings.replica_fetch_backoff_ms
+            self._backoff_until[partition] = self._engine.now_ms() + self._settings.replica_fetch_backoff_ms
 
     def _position(self, partition: TopicPartition) -> Position:
         return self._broker.replicas.replicas[partition].position(self._settings.replica_fetch_max_bytes)
@@ -124,7 +125,7 @@ class ReplicaFetcher:
     def _drop(self, partition: TopicPartition) -> None:
         if partition in self._positions:
             del self._positions[partition]
-            self._unnamed.pop(partition, None)
+            self._unsent.pop(partition, None)
             self._forgotten[partition] = None
 
     def _set_alarm(self, delay_ms: int | None, action: Callable[[], None] | None = None) -> None:
@@ -151,7 +152,7 @@ class Fetchers:
             former.remove(partition)
             del self._assigned[partition]
         if leader is not None:
-            fetcher = self._assigned[partition] = self._idlest(leader)
+            fetcher = self._assigned[partition] = self._least_loaded(leader)
             fetcher.add(partition)
 
     def stop(self) -> None:
@@ -161,7 +162,7 @@ class Fetchers:
         self._fetchers.clear()
         self._assigned.clear()
 
-    def _idlest(self, leader: int) -> ReplicaFetcher:
+    def _least_loaded(self, leader: int) -> ReplicaFetcher:
         """Of the fetchers for a leader the one with the fewest partitions, so that all have about as many.
 
         Kafka goes by the partition's hash, which can leave a fetcher idle where leaders follow the partition's number.

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from typing import Any
 
-from ..errors import ConfigError
-from .engine import Engine
+from ...errors import ConfigError
+from ..engine import Engine
 
 Node = int | str
 """A broker's number, or "controller"."""
@@ -21,7 +21,7 @@ class Network:
     `latency_ms`  from and to: each message takes a time between the two.
     `loss`        the share of messages that never arrive.
 
-    A message to or from a paused node waits until that is resumed, as do all behind it; one across a cut is lost.
+    A message to or from a paused node waits until the node is resumed, as do all behind it; one across a cut is lost.
     """
 
     def __init__(self, *, seed: int = 0, latency_ms: tuple[int, int] = (1, 5), loss: float = 0.0) -> None:

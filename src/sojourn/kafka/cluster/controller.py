@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..timer import TimerTask
+from ...timer import TimerTask
+from ..topic import TopicConfig, TopicPartition
 from .broker import CONTROLLER
 from .metadata import BrokerChange, Change, PartitionChange, PartitionState, TopicChange
-from .topic import TopicConfig, TopicPartition
 
 if TYPE_CHECKING:
     from .cluster import Cluster
@@ -28,7 +28,7 @@ class Controller:
         self.partitions: dict[TopicPartition, PartitionState] = {}
         self.live: set[int] = set()
         self.known: dict[int, int] = {}
-        """How many changes each broker is known to know."""
+        """How many changes each broker knows, as far as it has said."""
         self._incarnations: dict[int, int] = {}
         self._sessions: dict[int, TimerTask] = {}
 
@@ -46,7 +46,7 @@ class Controller:
     def receive_heartbeat(self, broker: int, incarnation: int, offset: int) -> None:
         """A broker is alive; one that was not, or is another incarnation, begins anew. Sends what it has missed."""
         if incarnation < self._incarnations.get(broker, 0):
-            return  # from before its death
+            return  # sent before it died
         if incarnation > self._incarnations.get(broker, 0):
             self._incarnations[broker] = incarnation
             self._fence(broker)
@@ -55,28 +55,28 @@ class Controller:
         if broker not in self.live:
             self._unfence(broker)
         elif offset < len(self.changes):
-            self._tell(broker)
+            self._send_changes(broker)
 
     def receive_offset(self, broker: int, incarnation: int, offset: int) -> None:
-        """A broker knows so many changes."""
+        """A broker says how many changes it knows."""
         if incarnation == self._incarnations[broker] and offset != self.known.get(broker):
             self.known[broker] = offset
             self._cluster.admin.progressed()
 
-    def receive_wish(self, broker: int, partition: TopicPartition, wish: PartitionState) -> None:
-        """A leader wants another set of replicas in sync. If it leads and knows the latest state, that is decided.
+    def receive_proposal(self, broker: int, partition: TopicPartition, proposal: PartitionState) -> None:
+        """A leader proposes another set of replicas in sync. If it leads and knows the latest state, that is decided.
 
-        A wish for a broker that is down is refused; but that too moves the partition's epoch. Otherwise a copy of the
-        wish, sent because this answer took long, might be granted later, when the leader does not wait for it any more.
+        A proposal with a broker that is down is refused; but that too moves the partition's epoch. Otherwise a copy of
+        the proposal, sent because this answer took long, might be granted when the leader no longer waits for it.
         """
         state = self.partitions.get(partition)
         if state is None or (state.leader, state.leader_epoch, state.partition_epoch) != (
-            wish.leader,
-            wish.leader_epoch,
-            wish.partition_epoch,
+            proposal.leader,
+            proposal.leader_epoch,
+            proposal.partition_epoch,
         ):
-            return  # the state that it does not know is on its way
-        isr = wish.isr if self.live.issuperset(wish.isr) else state.isr
+            return  # the news that it lacks is on its way
+        isr = proposal.isr if self.live.issuperset(proposal.isr) else state.isr
         decided = state._replace(isr=isr, partition_epoch=state.partition_epoch + 1)
         self._change(partition, decided)
         self.publish()
@@ -87,7 +87,7 @@ class Controller:
     # What the admin manager asks for
 
     def create_topic(self, topic: str, assignment: Mapping[int, Sequence[int]], config: TopicConfig) -> None:
-        """All has been checked. Replicas that are down are not in sync."""
+        """Create a topic that has been checked. Replicas that are down are not in sync."""
         self.topics[topic] = config
         self.changes.append(TopicChange(topic, config))
         for partition, replicas in assignment.items():
@@ -119,11 +119,11 @@ class Controller:
     def publish(self) -> None:
         """Tell every live broker what it does not know. What gets lost is sent again upon its next heartbeat."""
         for broker in sorted(self.live):
-            self._tell(broker)
+            self._send_changes(broker)
 
     # Inside
 
-    def _tell(self, broker: int) -> None:
+    def _send_changes(self, broker: int) -> None:
         there, known = self._cluster.brokers[broker], self.known.get(broker, 0)
         incarnation, changes = self._incarnations[broker], self.changes[known:]
         self._cluster.network.send(CONTROLLER, broker, there.receive_metadata, incarnation, known, changes)
@@ -140,7 +140,7 @@ class Controller:
         self._cluster.admin.progressed()
 
     def _fence(self, broker: int) -> None:
-        """A broker that is not heard of, or has come back, leads nothing and is in sync with nothing."""
+        """A broker that has not been heard from, or has come back, leads nothing and is in sync nowhere."""
         if broker not in self.live:
             return
         self.live.discard(broker)

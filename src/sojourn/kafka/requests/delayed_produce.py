@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .error import Error
-from .request import PartedRequest
-from .topic import TopicPartition
+from ..error import Error
+from ..topic import TopicPartition
+from .request import MultiPartRequest
 
 if TYPE_CHECKING:
-    from .replica_manager import ReplicaManager
+    from ..cluster.replica_manager import ReplicaManager
 
 
 class ProduceResult(NamedTuple):
@@ -22,7 +22,7 @@ class ProduceResult(NamedTuple):
     """The offset after the last, which the high watermark must reach."""
 
 
-class DelayedProduce(PartedRequest[TopicPartition, dict[TopicPartition, ProduceResult]]):
+class DelayedProduce(MultiPartRequest[TopicPartition, dict[TopicPartition, ProduceResult]]):
     """Each partition is acknowledged once its high watermark has passed the records, or fails once this broker cannot
     know any more because it no longer leads. Those still pending at the deadline, and only those, are answered
     REQUEST_TIMED_OUT: their records stay in the log and may well be replicated later.
@@ -46,6 +46,10 @@ class DelayedProduce(PartedRequest[TopicPartition, dict[TopicPartition, ProduceR
             return False
         self._results[part] = result._replace(error=error)
         return True
+
+    def on_expiration(self) -> None:
+        with self.engine.turns:
+            self.engine.meters.expired_produces.update(self.pending.keys())
 
     def respond(self) -> dict[TopicPartition, ProduceResult]:
         error = Error.NETWORK_EXCEPTION if self.is_cancelled else Error.REQUEST_TIMED_OUT

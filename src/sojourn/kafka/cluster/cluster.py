@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from ..clock import Clock
-from ..errors import ConfigError
+from ...clock import Clock
+from ...errors import ConfigError
+from ..engine import Engine, OnError, log_error
+from ..error import Error
+from ..groups.coordinator import GroupCoordinator
+from ..meters import ClusterStats
+from ..operation_log import OperationLog
+from ..settings import Settings
+from ..topic import TopicPartition
 from .admin import AdminManager, NewTopic
 from .broker import Broker
 from .controller import Controller
-from .coordinator import GroupCoordinator
-from .engine import Engine, OnError, log_error
-from .error import Error
 from .metadata import PartitionState
 from .network import Network
-from .operation_log import OperationLog
 from .replica_manager import ReplicaManager
-from .settings import Settings
-from .topic import TopicPartition
 
 
 class Cluster:
@@ -39,6 +40,7 @@ class Cluster:
         self,
         brokers: int = 3,
         *,
+        name: str = "cluster",
         clock: Clock | None = None,
         network: Network | None = None,
         settings: Settings | None = None,
@@ -47,8 +49,9 @@ class Cluster:
     ) -> None:
         if brokers < 1:
             raise ConfigError(f"brokers={brokers} is less than 1")
+        self.name = name
         self.settings = settings or Settings()
-        self.engine = Engine(clock, log, on_error)
+        self.engine = Engine(clock, log, on_error, name)
         self.network = network or Network()
         self.network.attach(self.engine)
         with self.engine.turns:
@@ -107,8 +110,13 @@ class Cluster:
         """How many operations of each kind wait just now, where any does."""
         return {kind: count for kind, count in self.engine.waiting.items() if count}
 
+    def stats(self) -> ClusterStats:
+        """What waits just now, and what has expired so far; `sojourn.metrics` can scrape it."""
+        with self.engine.turns:
+            return self.engine.meters.stats(self.engine.waiting)
+
     def close(self) -> None:
-        """Stop everything. Requests that wait end as cancelled. Twice is once."""
+        """Stop everything. Requests that wait end as cancelled. Idempotent."""
         with self.engine.turns:
             for broker in self.brokers.values():
                 broker.kill()

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeVar
+from typing import Literal
 
-from ..errors import ConfigError
-from ..purgatory import Purgatory
-from .delayed_delete_records import DelayedDeleteRecords, DeleteResult
-from .delayed_fetch import DelayedFetch
-from .delayed_produce import DelayedProduce, ProduceResult
-from .engine import Engine
-from .error import BrokerDownError, Error
-from .fetch import MAX_BYTES, FetchResult, Position
+from ...errors import ConfigError
+from ...purgatory import Purgatory
+from ..engine import Engine
+from ..error import BrokerDownError, Error
+from ..requests.delayed_delete_records import DelayedDeleteRecords, DeleteResult
+from ..requests.delayed_fetch import DelayedFetch
+from ..requests.delayed_produce import DelayedProduce, ProduceResult
+from ..requests.fetch import MAX_BYTES, FetchResult, Position
+from ..settings import Settings
+from ..topic import Name, TopicConfig, TopicPartition
 from .metadata import Image, PartitionState
 from .replica import Replica
-from .replication import AskForIsr, Replication
-from .settings import Settings
-from .topic import TopicConfig, TopicPartition
+from .replication import ProposeIsr, Replication
 
-Acks = Literal[0, 1, "all"]
-Name = TypeVar("Name", bound=tuple[str, int])
-"""Of a partition: a `TopicPartition`, or a plain pair."""
+Acks = Literal[0, 1, -1, "all"]
+"""-1 is Kafka's other name for "all"."""
 HIGH_WATERMARK = -1
 """As an offset in `delete_records`: everything that is committed."""
 
@@ -29,13 +28,13 @@ HIGH_WATERMARK = -1
 class ReplicaManager:
     """Takes produce, fetch and delete-records requests for the partitions that this broker leads."""
 
-    def __init__(self, broker: int, engine: Engine, settings: Settings, ask_for_isr: AskForIsr) -> None:
+    def __init__(self, broker: int, engine: Engine, settings: Settings, propose_isr: ProposeIsr) -> None:
         self.broker = broker
         self.engine = engine
         self.settings = settings
         self.image = Image()
         self.replicas: dict[TopicPartition, Replica] = {}
-        self.replication = Replication(self, ask_for_isr)
+        self.replication = Replication(self, propose_isr)
         self._is_open = False
 
     def open(self) -> None:
@@ -63,9 +62,10 @@ class ReplicaManager:
     def produce(
         self, records: Mapping[Name, Sequence[bytes]], acks: Acks = "all", timeout_ms: int = 30_000
     ) -> DelayedProduce:
-        """Append records. acks=0 and 1 are answered when this broker has them, acks="all" when all in sync do."""
-        if acks not in (0, 1, "all"):
-            raise ConfigError(f'acks={acks!r} is not known; allowed are 0, 1 and "all"')
+        """Append records. acks=0 and 1 are answered when this broker has them, "all" (or -1) when all in sync do."""
+        if acks not in (0, 1, -1, "all"):
+            raise ConfigError(f'acks={acks!r} is not known; allowed are 0, 1 and "all", which may be written -1')
+        acks = "all" if acks == -1 else acks
         with self.engine.turns:
             self._check_open()
             results = {
@@ -92,12 +92,13 @@ class ReplicaManager:
         """
         with self.engine.turns:
             self._check_open()
-            places = {
-                TopicPartition(*name): Position(at) if isinstance(at, int) else at for name, at in positions.items()
+            wanted = {
+                TopicPartition(*name): Position(offset) if isinstance(offset, int) else offset
+                for name, offset in positions.items()
             }
-            request = DelayedFetch(self, max_wait_ms, places, min_bytes, max_bytes)
-            if places and max_wait_ms > 0:
-                request.wait_in(self.fetches, places, self._name)
+            request = DelayedFetch(self, max_wait_ms, wanted, min_bytes, max_bytes)
+            if wanted and max_wait_ms > 0:
+                request.wait_in(self.fetches, wanted, self._name)
             else:
                 request.answer_now()
         return request
@@ -124,7 +125,7 @@ class ReplicaManager:
     # For the delayed requests
 
     def acknowledged(self, partition: TopicPartition, end_offset: int) -> Error | None:
-        """NONE if all in sync have the log up to `end_offset`, an error if we shall not know, None if not yet."""
+        """NONE if all in sync have the log up to `end_offset`, an error if this broker cannot tell, None if not yet."""
         replica = self.replicas.get(partition)
         if replica is None or replica.lead is None:
             return self.fault(partition)
@@ -156,7 +157,7 @@ class ReplicaManager:
     # For the broker
 
     def become(self, partition: TopicPartition, state: PartitionState | None) -> Replica | None:
-        """Take the part in a partition that the controller has decided on; the replica, if there is one here."""
+        """Lead or follow a partition as the controller has decided; return the replica, if there is one here."""
         replica = self.replicas.get(partition)
         lead, sessions = (None, []) if replica is None else (replica.lead, self.replication.sessions(replica))
         if state is None or self.broker not in state.replicas:
@@ -175,8 +176,8 @@ class ReplicaManager:
     def led(self) -> Iterable[Replica]:
         return (replica for replica in self.replicas.values() if replica.lead is not None)
 
-    def heed_the_living(self) -> None:
-        """Others live now: they may be in sync again, and low watermarks wait for them and not for the dead."""
+    def live_brokers_changed(self) -> None:
+        """Brokers have come or gone: live ones may be in sync again, and low watermarks wait for these only."""
         for replica in self.led():
             self.replication.advance(replica)
             self.replication.expand(replica)
@@ -209,9 +210,9 @@ class ReplicaManager:
             return ProduceResult(Error.NOT_ENOUGH_REPLICAS)
         if any(len(value) > config.max_message_bytes for value in values):
             return ProduceResult(Error.RECORD_TOO_LARGE)
-        self.replication.appending(replica)
+        self.replication.before_append(replica)
         base = replica.log.append(values, replica.lead.epoch)
-        self.replication.tell(replica)
+        self.replication.tell_followers(replica)
         self.replication.advance(replica)
         return ProduceResult(Error.NONE, -1 if acks == 0 else base, base + len(values))
 
@@ -224,6 +225,6 @@ class ReplicaManager:
             return Error.OFFSET_OUT_OF_RANGE, start
         if start > replica.log.start_offset:
             replica.log.delete_before(start)
-            self.replication.tell(replica)
+            self.replication.tell_followers(replica)
             self.check(partition)
         return Error.NONE, start

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from .fetch_session import NEVER, FetchSession
-from .log import Log
+from ..log import Log
+from ..requests.fetch_session import NEVER, FetchSession
 from .metadata import PartitionState
 
 UNKNOWN = -1
-"""The end of a log that the leader has not heard of in this epoch."""
+"""The end of a log about which the leader has heard nothing in this epoch."""
 
 
 class Follower:
@@ -42,8 +42,8 @@ class Follower:
 class Leadership:
     """One broker's lead of one partition, for one leader epoch.
 
-    Who is in sync is the controller's to say. While it has not answered to a wish (`pending`), the high watermark heeds
-    the replicas of both sets: whichever the answer is, nothing was acknowledged without a replica that counts.
+    The controller decides who is in sync. While it has not answered a proposal (`pending`), the high watermark waits
+    for the replicas of both sets: whatever the answer is, nothing was acknowledged without a replica that counts.
     """
 
     def __init__(self, me: int, state: PartitionState, log: Log, now: int) -> None:
@@ -58,12 +58,12 @@ class Leadership:
         """The set of replicas in sync that the controller has been asked for."""
 
     def update(self, state: PartitionState) -> None:
-        """The controller has decided, on our wish or on its own."""
+        """The controller has decided, on our proposal or by itself."""
         if state.partition_epoch > self.partition_epoch:
             self.isr, self.partition_epoch, self.pending = frozenset(state.isr), state.partition_epoch, None
 
     @property
-    def heeded(self) -> frozenset[int]:
+    def awaited(self) -> frozenset[int]:
         """The replicas that the high watermark must wait for."""
         return self.isr if self.pending is None else self.isr | self.pending
 
@@ -74,10 +74,10 @@ class Leadership:
         Kafka since 3.7 also stops here while there are fewer in sync than min.insync.replicas; before that, and here,
         the high watermark goes on and the producer is told NOT_ENOUGH_REPLICAS_AFTER_APPEND.
         """
-        reached, heeded = end_offset, self.heeded
+        reached, awaited = end_offset, self.awaited
         for broker, follower in self.followers.items():
             if follower.end_offset < reached and (
-                broker in heeded or (broker in live and now - follower.caught_up_ms <= lag_ms)
+                broker in awaited or (broker in live and now - follower.caught_up_ms <= lag_ms)
             ):
                 reached = follower.end_offset
         return reached
@@ -88,8 +88,8 @@ class Leadership:
         return min([start_offset, *starts])
 
     def can_join(self, broker: int, high_watermark: int, since_ms: int) -> bool:
-        """Whether a follower has what it takes to be in sync: all that is committed, the start of this epoch, and a
-        fetch since then."""
+        """Whether a follower may be in sync: it has all that is committed and the start of this epoch, and has fetched
+        since `since_ms`."""
         follower = self.followers[broker]
         fetched_ms = NEVER if follower.session is None else follower.session.fetched_ms
         return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .topic import TopicConfig, TopicPartition
+from ..topic import TopicConfig, TopicPartition
 
 
 class PartitionState(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import ClassVar, Generic, TypeVar
 
-from ..clock import NS_PER_MS, Alarm, ManualClock
-from ..purgatory import DelayedOperation, Purgatory
-from .engine import Engine
-from .operation_log import WHOLE
+from ...clock import NS_PER_MS, Alarm, ManualClock
+from ...purgatory import DelayedOperation, Purgatory
+from ..engine import Engine
+from ..operation_log import WHOLE
 
 R = TypeVar("R")
 Part = TypeVar("Part", bound=Hashable)
@@ -139,8 +139,8 @@ class DelayedRequest(DelayedOperation, Generic[R]):
             self.reply.answer(self.respond())
 
 
-class PartedRequest(DelayedRequest[R], Generic[Part, R]):
-    """A request of several parts, each of which settles once and for itself; done when all have.
+class MultiPartRequest(DelayedRequest[R], Generic[Part, R]):
+    """A request of several parts, each of which settles once, independently of the others; done when all have.
 
     A part that has settled stays so, whatever happens while the others are waited for: as in Kafka's DelayedProduce.
     """
@@ -155,7 +155,7 @@ class PartedRequest(DelayedRequest[R], Generic[Part, R]):
             self.pending[part] = share if i else WHOLE - share * (len(names) - 1)
 
     def settle(self, part: Part) -> bool:
-        """Whether the part is done, for good or ill; keeps what is to be said of it."""
+        """Whether the part is done, successfully or not; keeps its result."""
         raise NotImplementedError
 
     def try_complete(self) -> bool:

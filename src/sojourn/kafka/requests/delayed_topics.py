@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from .error import Error
-from .request import Part, PartedRequest
-from .topic import TopicPartition
+from ..error import Error
+from ..topic import TopicPartition
+from .request import MultiPartRequest, Part
 
 if TYPE_CHECKING:
-    from .controller import Controller
+    from ..cluster.controller import Controller
 
 
 class TopicResult(NamedTuple):
@@ -22,8 +22,8 @@ class TopicResult(NamedTuple):
     """After how long to try again, where a quota is exceeded."""
 
 
-class Delayed(PartedRequest[Part, dict[Part, TopicResult]]):
-    """What the three have in common: results that are known, and parts that are to be known everywhere.
+class DelayedMetadataRequest(MultiPartRequest[Part, dict[Part, TopicResult]]):
+    """A request that is done when every live broker knows its changes.
 
     `parts` gives for each part how many of the controller's changes a broker must know. Kafka's own looks into the
     metadata of the one broker that was asked; here all live brokers must know, so whoever gets the answer can go to any
@@ -46,21 +46,21 @@ class Delayed(PartedRequest[Part, dict[Part, TopicResult]]):
         return self._results | dict.fromkeys(self.pending, TopicResult(error))
 
 
-class DelayedDeleteTopics(Delayed[str]):
+class DelayedDeleteTopics(DelayedMetadataRequest[str]):
     """Done when no live broker knows the topics any more."""
 
     kind = "delete-topics"
 
 
-class DelayedElectLeader(Delayed[TopicPartition]):
+class DelayedElectLeader(DelayedMetadataRequest[TopicPartition]):
     """Done when every live broker knows who leads now."""
 
     kind = "elect-leaders"
 
 
-class DelayedCreatePartitions(PartedRequest[TopicPartition, dict[str, TopicResult]]):
-    """Done when every partition has a leader that every live broker knows. At the deadline topics of which some
-    partition is not so far are answered REQUEST_TIMED_OUT, and are there all the same.
+class DelayedCreatePartitions(MultiPartRequest[TopicPartition, dict[str, TopicResult]]):
+    """Done when every partition has a leader that every live broker knows. At the deadline topics with a
+    partition that is not ready are answered REQUEST_TIMED_OUT; they have been created all the same.
 
     A partition that was ready stays so for this request. Kafka counts anew each time, so that a leader lost while
     another partition is waited for prolongs the wait; but the answer can be outdated by then in any case.
@@ -72,7 +72,7 @@ class DelayedCreatePartitions(PartedRequest[TopicPartition, dict[str, TopicResul
         created = [topic for topic, result in results.items() if result.error.is_ok]
         partitions = [
             partition for topic in created for partition in controller.partitions_of(topic)
-        ]  # validated: none
+        ]  # none if they were only validated
         super().__init__(controller.engine, timeout_ms, partitions)
         self._controller = controller
         self._offset = len(controller.changes)

@@ -8,7 +8,7 @@ from .fetch_session import FetchSession, Results
 from .request import DelayedRequest
 
 if TYPE_CHECKING:
-    from .replica_manager import ReplicaManager
+    from ..cluster.replica_manager import ReplicaManager
 
 
 class DelayedReplicaFetch(DelayedRequest[Results]):
@@ -41,6 +41,10 @@ class DelayedReplicaFetch(DelayedRequest[Results]):
                 total += available
             self.report("available", None, total - self._min_bytes)
             return total >= self._min_bytes
+
+    def on_expiration(self) -> None:
+        with self.engine.turns:
+            self.engine.meters.expired_fetches["follower"] += 1
 
     def respond(self) -> Results:
         """What has changed, as far as it fits; the rest comes first next time."""

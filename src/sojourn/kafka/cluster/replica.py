@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .error import Error
-from .fetch import FetchResult, Position
+from ..error import Error
+from ..log import EpochEnd, Log
+from ..requests.fetch import FetchResult, Position
+from ..topic import TopicPartition
 from .leadership import Leadership
-from .log import EpochEnd, Log
 from .metadata import PartitionState
-from .topic import TopicPartition
 
 
 class Replica:
@@ -26,7 +26,7 @@ class Replica:
         self.lead: Leadership | None = None
 
     def become(self, state: PartitionState, now: int) -> None:
-        """Take the part that the controller has decided on. Its decisions come in order."""
+        """Lead or follow, as the controller has decided. Its decisions come in order."""
         is_new_epoch = state.leader_epoch > self.leader_epoch
         self.leader_epoch, self.leader = state.leader_epoch, state.leader
         if state.leader != self.broker:
@@ -38,24 +38,27 @@ class Replica:
             self.lead.update(state)
 
     def step_down(self) -> None:
-        """The broker has stopped: it will hear what to be when it is back. Its log stays, as it would on a disk."""
+        """The broker has stopped: when it is back, it will be told what to do. Its log stays, as on disk."""
         self.leader, self.lead, self.leader_epoch = None, None, -1
 
     # As a leader
 
     def read_fault(self, position: Position) -> Error:
-        """Why nothing can be read here from a position; NONE if something can, or could later."""
-        if self.lead is None:
-            return Error.NOT_LEADER_OR_FOLLOWER
+        """Why nothing can be read here from a position; NONE if something can, or could later.
+
+        The epoch comes first, as in Kafka: whoever knows an old one must learn the new one, wherever the leader is.
+        """
         if position.leader_epoch is not None and position.leader_epoch != self.leader_epoch:
             is_old = position.leader_epoch < self.leader_epoch
             return Error.FENCED_LEADER_EPOCH if is_old else Error.UNKNOWN_LEADER_EPOCH
+        if self.lead is None:
+            return Error.NOT_LEADER_OR_FOLLOWER
         if not self.log.start_offset <= position.offset <= self.log.end_offset and self.divergence(position) is None:
             return Error.OFFSET_OUT_OF_RANGE
         return Error.NONE
 
     def divergence(self, position: Position) -> EpochEnd | None:
-        """Where the reader's log parts from this one; None if it does not."""
+        """Where the reader's log diverges from this one; None if it does not."""
         if position.last_epoch is None or position.offset < self.log.start_offset:
             return None
         if position.last_epoch == self.log.last_epoch and position.offset <= self.log.end_offset:
@@ -113,7 +116,7 @@ class Replica:
         )
 
     def follow(self, result: FetchResult) -> None:
-        """Take in what the leader sent: records, or the news that our log has gone another way."""
+        """Take in what the leader sent: records, or the news that our log diverges."""
         if result.diverging is not None:
             self._truncate(result.diverging)
         elif result.error is Error.OFFSET_OUT_OF_RANGE:

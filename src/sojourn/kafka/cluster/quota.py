@@ -1,17 +1,17 @@
-"""The quota on changes to topics: a bucket of tokens, one a partition."""
+"""The quota on changes to topics: a bucket of tokens, one per partition."""
 
 from __future__ import annotations
 
 
 class MutationQuota:
-    """Refills by `rate` tokens a second, up to `rate * burst_s`. As in Kafka a change may overdraw the bucket; then the
-    next must wait until it is no longer overdrawn."""
+    """Refills by `rate` tokens per second, up to `rate * burst_s`. As in Kafka a change may overdraw the bucket; then
+    the next must wait until it is no longer overdrawn."""
 
     def __init__(self, rate: int | None, burst_s: int, now: int) -> None:
         self._rate = rate
         self._most = (rate or 0) * burst_s * 1_000
         self._tokens = self._most
-        """In thousandths: a rate a second is so many thousandths a millisecond."""
+        """In thousandths: so `rate` tokens per second are `rate` thousandths per millisecond."""
         self._filled_ms = now
 
     def throttle_ms(self, now: int) -> int:
@@ -23,6 +23,6 @@ class MutationQuota:
         return -(-max(0, -self._tokens) // self._rate)
 
     def take(self, partitions: int) -> None:
-        """So many have been created or deleted."""
+        """This many partitions have been created or deleted."""
         if self._rate is not None:
             self._tokens -= partitions * 1_000

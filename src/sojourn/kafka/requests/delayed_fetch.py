@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .error import Error
+from ..error import Error
+from ..topic import TopicPartition
 from .fetch import FetchResult, Position
 from .request import DelayedRequest
-from .topic import TopicPartition
 
 if TYPE_CHECKING:
-    from .replica_manager import ReplicaManager
+    from ..cluster.replica_manager import ReplicaManager
 
 
 class DelayedFetch(DelayedRequest[dict[TopicPartition, FetchResult]]):
     """Waits until min bytes are there over all partitions together, each counted up to its own max bytes.
 
-    It does not wait when waiting may be in vain: a partition that this broker does not lead or does not know, another
-    leader epoch than the reader's, an offset that the log does not hold, logs that have parted, a reader that is ahead
+    It does not wait where waiting may not help: a partition that this broker does not lead or does not know, another
+    leader epoch than the reader's, an offset that the log does not hold, logs that diverge, a reader that is ahead
     of what it may read (after a truncation, or a new leader that has yet to learn the high watermark). All partitions
     are answered then, with what there is. At the deadline too: nothing has gone wrong if there is too little.
 
@@ -53,6 +53,10 @@ class DelayedFetch(DelayedRequest[dict[TopicPartition, FetchResult]]):
                 total += available
             self.report("available", None, total - self._min_bytes)
             return total >= self._min_bytes
+
+    def on_expiration(self) -> None:
+        with self.engine.turns:
+            self.engine.meters.expired_fetches["consumer"] += 1
 
     def respond(self) -> dict[TopicPartition, FetchResult]:
         if self.is_cancelled:

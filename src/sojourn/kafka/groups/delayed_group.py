@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .group import Group, GroupState, Member
-from .request import DelayedRequest, PartedRequest
+from ..requests.request import DelayedRequest, MultiPartRequest
+from .group import Group, Member
+from .messages import GroupState
 
 if TYPE_CHECKING:
-    from .coordinator import GroupCoordinator
+    from .rebalance import Rebalancer
 
 
-class DelayedJoin(PartedRequest[str, None]):
+class DelayedJoin(MultiPartRequest[str, None]):
     """A rebalance: waits until every member that there was when it began has joined again, or has left.
 
     Whoever is new has joined by coming. At the deadline, the longest rebalance timeout of the members, those missing
@@ -20,9 +21,9 @@ class DelayedJoin(PartedRequest[str, None]):
 
     kind = "join"
 
-    def __init__(self, coordinator: GroupCoordinator, group: Group) -> None:
-        super().__init__(coordinator.engine, group.rebalance_ms, group.members)
-        self._coordinator = coordinator
+    def __init__(self, rebalancer: Rebalancer, group: Group) -> None:
+        super().__init__(rebalancer.engine, group.rebalance_ms, group.members)
+        self._rebalancer = rebalancer
         self._group = group
 
     def settle(self, part: str) -> bool:
@@ -31,7 +32,7 @@ class DelayedJoin(PartedRequest[str, None]):
 
     def respond(self) -> None:
         if not self.is_cancelled:
-            self._coordinator.joined(self._group)
+            self._rebalancer.joined(self._group)
 
 
 class InitialDelayedJoin(DelayedRequest[None]):
@@ -43,9 +44,9 @@ class InitialDelayedJoin(DelayedRequest[None]):
 
     kind = "initial-join"
 
-    def __init__(self, coordinator: GroupCoordinator, group: Group, delay_ms: int, remaining_ms: int) -> None:
-        super().__init__(coordinator.engine, delay_ms)
-        self._coordinator = coordinator
+    def __init__(self, rebalancer: Rebalancer, group: Group, delay_ms: int, remaining_ms: int) -> None:
+        super().__init__(rebalancer.engine, delay_ms)
+        self._rebalancer = rebalancer
         self._group = group
         self._remaining_ms = remaining_ms
 
@@ -53,20 +54,20 @@ class InitialDelayedJoin(DelayedRequest[None]):
         if self.is_cancelled:
             return
         if self._group.has_newcomer and self._remaining_ms > 0:
-            self._coordinator.wait_for_arrivals(self._group, self._remaining_ms)
+            self._rebalancer.wait_for_arrivals(self._group, self._remaining_ms)
         else:
-            self._coordinator.joined(self._group)
+            self._rebalancer.joined(self._group)
 
 
-class DelayedSync(PartedRequest[str, None]):
+class DelayedSync(MultiPartRequest[str, None]):
     """Waits until every member of a generation has asked for its assignment; those who have not by the deadline are
     dropped, which begins the next rebalance."""
 
     kind = "sync"
 
-    def __init__(self, coordinator: GroupCoordinator, group: Group) -> None:
-        super().__init__(coordinator.engine, group.rebalance_ms, group.members)
-        self._coordinator = coordinator
+    def __init__(self, rebalancer: Rebalancer, group: Group) -> None:
+        super().__init__(rebalancer.engine, group.rebalance_ms, group.members)
+        self._rebalancer = rebalancer
         self._group = group
         self._generation = group.generation
 
@@ -82,30 +83,32 @@ class DelayedSync(PartedRequest[str, None]):
 
     def respond(self) -> None:
         if self.outcome == "expired" and not self._is_past:
-            self._coordinator.drop(self._group, list(self.pending))
+            self._rebalancer.drop(self._group, list(self.pending))
 
 
 class DelayedHeartbeat(DelayedRequest[None]):
-    """A member's session: ends when nothing was heard of the member for its session timeout, and then it is dropped.
+    """A member's session: if nothing was heard from the member for its session timeout, it is dropped.
 
     Kafka completes one of these at each heartbeat and makes the next; here the deadline of one is moved. A session is
-    cancelled while the member waits for us (it cannot heartbeat then), and begins anew when it is answered.
+    cancelled while the member waits for us (it cannot heartbeat then), and begins anew when it is answered. A member
+    that is new waits within a session too: as in Kafka (KAFKA-7610), since it may be gone.
     """
 
     kind = "session"
 
-    def __init__(self, coordinator: GroupCoordinator, group: Group, member: Member) -> None:
-        super().__init__(coordinator.engine, member.session_ms)
-        self._coordinator = coordinator
+    def __init__(self, rebalancer: Rebalancer, group: Group, member: Member, timeout_ms: int) -> None:
+        super().__init__(rebalancer.engine, timeout_ms)
+        self._rebalancer = rebalancer
         self._group = group
         self._member = member
+        self._timeout_ms = timeout_ms
 
     def beat(self) -> None:
         """A sign of life: the time starts again."""
-        if self.extend(self._member.session_ms):
+        if self.extend(self._timeout_ms):
             self.report("heartbeat", self._member.id)
 
     def respond(self) -> None:
-        is_current = self._member.session is self  # another thread may have heard of the member since
+        is_current = self._member.session is self  # another thread may have heard from the member since
         if self.outcome == "expired" and is_current:
-            self._coordinator.drop(self._group, [self._member.id])
+            self._rebalancer.drop(self._group, [self._member.id])

@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from .delayed_replica_fetch import DelayedReplicaFetch
-from .fetch_session import FetchSession, ReplicaFetch
+from ..requests.delayed_replica_fetch import DelayedReplicaFetch
+from ..requests.fetch_session import FetchSession, ReplicaFetch
+from ..topic import TopicPartition
 from .metadata import PartitionState
 from .replica import Replica
-from .topic import TopicPartition
 
 if TYPE_CHECKING:
     from .replica_manager import ReplicaManager
 
 
-class AskForIsr(Protocol):
-    """Sends the leader's wish for another set of replicas in sync to the controller."""
+class ProposeIsr(Protocol):
+    """Sends the leader's proposal of another set of replicas in sync to the controller."""
 
-    def __call__(self, partition: TopicPartition, wish: PartitionState) -> object: ...
+    def __call__(self, partition: TopicPartition, proposal: PartitionState) -> object: ...
 
 
 class Replication:
     """Serves the followers of what this broker leads, and moves the high watermarks."""
 
-    def __init__(self, manager: ReplicaManager, ask_for_isr: AskForIsr) -> None:
+    def __init__(self, manager: ReplicaManager, propose_isr: ProposeIsr) -> None:
         self._manager = manager
         self._engine = manager.engine
-        self._ask_for_isr = ask_for_isr
+        self._propose_isr = propose_isr
         self._sessions: dict[tuple[int, int], FetchSession] = {}
 
     def reset(self) -> None:
-        """The broker has stopped: followers have to begin anew."""
+        """The broker has stopped: followers have to start new sessions."""
         self._sessions.clear()
 
     # For followers
@@ -48,21 +48,21 @@ class Replication:
         self._sessions[name] = session
         session.take(fetch, self._engine.now_ms())
         for partition in list(session.changed):
-            self._hear_of(session, partition)
+            self._take_position(session, partition)
         request = DelayedReplicaFetch(self._manager, session)
         request.wait_in(self._manager.fetches, [session.key], f"broker-{fetch.follower}")
         return request
 
     # For the replica manager
 
-    def appending(self, replica: Replica) -> None:
+    def before_append(self, replica: Replica) -> None:
         """Records are about to be appended: followers that have all until now had it when they last fetched."""
         assert replica.lead is not None
         for follower in replica.lead.followers.values():
             if follower.session is not None and follower.end_offset >= replica.log.end_offset:
                 follower.caught_up_ms = max(follower.caught_up_ms, follower.session.fetched_ms)
 
-    def tell(self, replica: Replica) -> None:
+    def tell_followers(self, replica: Replica) -> None:
         """There is something new for the followers, worth an answer at once."""
         assert replica.lead is not None
         self.interrupt(replica.partition, self.sessions(replica))
@@ -93,7 +93,7 @@ class Replication:
     # Who is in sync
 
     def expand(self, replica: Replica) -> None:
-        """Ask for followers that have what it takes to be in sync."""
+        """Propose followers that may be in sync."""
         lead = replica.lead
         if lead is None or lead.pending is not None or len(lead.isr) > len(lead.followers):
             return
@@ -104,7 +104,7 @@ class Replication:
             self._ask(replica, lead.isr | joining)
 
     def shrink(self) -> None:
-        """Ask for laggards to be out of sync, and once more for what was not answered."""
+        """Propose to drop laggards from those in sync, and propose again what was not answered."""
         now, lag_ms = self._engine.now_ms(), self._manager.settings.replica_lag_ms
         for replica in self._manager.led():
             assert replica.lead is not None
@@ -118,8 +118,8 @@ class Replication:
 
     # Inside
 
-    def _hear_of(self, session: FetchSession, partition: TopicPartition) -> None:
-        """A follower's position, which tells how far it is; and whether the partition has anything to tell it."""
+    def _take_position(self, session: FetchSession, partition: TopicPartition) -> None:
+        """Take in a follower's position, which says how far it is, and see whether there is news for it."""
         position = session.positions[partition]
         replica = self._manager.replicas.get(partition)
         if replica is None or replica.lead is None or session.follower not in replica.lead.followers:
@@ -142,7 +142,7 @@ class Replication:
         assert lead is not None
         lead.pending = isr
         state = self._manager.image.partitions[replica.partition]
-        wish = PartitionState(
+        proposal = PartitionState(
             state.replicas, tuple(sorted(isr)), self._manager.broker, lead.epoch, lead.partition_epoch
         )
-        self._ask_for_isr(replica.partition, wish)
+        self._propose_isr(replica.partition, proposal)
