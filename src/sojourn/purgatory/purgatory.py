@@ -27,8 +27,6 @@ class PurgatoryStats(NamedTuple):
     completed: int
     expired: int
     cancelled: int
-    purged: int
-    """Entries that only the safety net found."""
 
 
 def log_error(operation: DelayedOperation, exception: BaseException) -> None:
@@ -48,17 +46,14 @@ class PurgatoryFace(Lists):
         *,
         timer: Timer | None = None,
         shards: int = 512,
-        purge_interval: int = 1000,
         on_error: OnError = log_error,
     ) -> None:
-        if shards < 1 or purge_interval < 0:
-            raise ConfigError(f"shards={shards}, purge_interval={purge_interval}: at least 1 and 0")
+        if shards < 1:
+            raise ConfigError(f"shards={shards}: at least 1")
         if not callable(on_error):
             raise TypeError(f"on_error={on_error!r} cannot be called; leave it out to have exceptions logged")
         self.name = name
-        self.purge_interval = purge_interval
         self._on_error = on_error
-        self._purged = 0
         self._own_timer: SystemTimer | AsyncTimer | None = None
         if timer is None:
             timer = self._own_timer = type(self)._timer_type(name).start()
@@ -73,18 +68,8 @@ class PurgatoryFace(Lists):
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def purge(self) -> int:
-        """Look through all lists for operations that have ended, and drop them; return how many entries that were.
-
-        There are none, as an operation leaves all its keys when it ends, unless a thread was interrupted in the midst
-        of that: by Ctrl-C, say, in the plain build. More than `purge_interval` of these are purged without being asked.
-        """
-        dropped = self._purge()
-        self._purged += dropped
-        return dropped
-
     def stats(self) -> PurgatoryStats:
-        return PurgatoryStats(self.watched, self.delayed, *self._ended_counts(), self._purged)
+        return PurgatoryStats(self.watched, self.delayed, *self._ended_counts())
 
     def close(self, *, cancel_pending: bool = False) -> list[DelayedOperation]:
         """Stop, and hand back what is pending; or end it as cancelled, and return what that ended. Twice is once.
@@ -103,10 +88,6 @@ class PurgatoryFace(Lists):
     def _pending(self) -> list[DelayedOperation]:
         """Every operation that watches a key, each once."""
         return list({id(operation): operation for operation in self._entries()}.values())
-
-    def _has_strays(self, strays: int) -> None:
-        if strays > self.purge_interval:
-            self.purge()
 
     def _failed(self, operation: DelayedOperation, exception: BaseException) -> None:
         try:
