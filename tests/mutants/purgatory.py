@@ -33,8 +33,8 @@ MUTANTS = [
     Mutant("an operation that ended before it came is watched", WATCHERS, "            if operation._outcome is not None:\n                return False\n", ""),
     Mutant("what failed on the way in stays on the lists", WATCHERS, "            self._abandon(operation)\n            raise\n", "            raise\n"),
     # Exactly once
-    Mutant("no compare-and-set when it settles", OPERATION, "            if self._outcome is not None:\n                return False\n            self._outcome = outcome\n", "            self._outcome = outcome\n"),
-    Mutant("its outcome is looked at before the lock is taken", OPERATION, "        with lock:\n            if self._outcome is not None:\n                return False\n            self._outcome = outcome\n", "        if self._outcome is not None:\n            return False\n        with lock:\n            self._outcome = outcome\n"),
+    Mutant("no compare-and-set when it settles", OPERATION, "            if self._outcome is not None:\n                return False\n            if self._watchers", "            if self._watchers"),
+    Mutant("its outcome is looked at before the lock is taken", OPERATION, "        with lock:\n            if self._outcome is not None:\n                return False\n            if self._watchers", "        if self._outcome is not None:\n            return False\n        with lock:\n            if self._watchers"),
     Mutant("told twice", OPERATION, "            if self._has_told:\n                return\n", ""),
     Mutant("told while another thread is trying it", OPERATION, "        if not is_tried_elsewhere:\n            self._tell()", "        self._tell()"),
     Mutant("ended while it was tried, and never told", OPERATION, "if self._outcome is not None and (failure := failure_of(self._tell)) is not None:", "if False:"),

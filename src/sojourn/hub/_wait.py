@@ -242,6 +242,8 @@ class Wait(DelayedOperation):
         with lock:
             if self._callbacks is DONE:
                 return False
+            if not self._hub._is_open:
+                self._hub._check_process()
             held = self._callbacks
             self._callbacks = (
                 callback if held is None else [*held, callback] if type(held) is list else [held, callback]
@@ -282,6 +284,8 @@ class Signals(Watchers):
 
     def now_ms(self) -> int:
         """The hub's time: milliseconds since the epoch, but running on the monotonic clock."""
+        if not self._is_open:
+            self._check_process()  # here, as whatever is done with a hub or a wait begins with the time
         return self.timer.clock.now_ns() // NS_PER_MS + self._epoch_ms
 
     def wait(

@@ -56,6 +56,7 @@ class HubFace(PurgatoryFace, Lists):
     """
 
     _own_timer_type: Callable[..., SystemTimer | AsyncTimer]
+    _noun = "hub"
 
     def __init__(
         self,
@@ -85,7 +86,7 @@ class HubFace(PurgatoryFace, Lists):
         self._ids = Ids(keep_ms)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r} {'open' if self._is_open else 'closed'}, {self.delayed} pending>"
+        return f"<{type(self).__name__} {self.name!r} {self._state()}, {self.delayed} pending>"
 
     def signal_many(self, signals: Iterable[Event | tuple[Any, ...]]) -> int:
         """Signal each `(key, kind)`, `(key, kind, source)` or `(key, kind, source, value)`; return how many ended.
@@ -148,7 +149,7 @@ class HubFace(PurgatoryFace, Lists):
     def close(self, *, cancel_pending: bool = True) -> builtins.list[Wait]:  # type: ignore[override]
         """Stop. Pending waits end as cancelled, so that nobody waits for them for ever, or as expired if they are
         overdue; without `cancel_pending` they stay as they are. Returns those that were pending."""
-        if not cancel_pending:
+        if not cancel_pending or self._parent_pid is not None:
             return super().close()  # type: ignore[return-value]
         with self._lock:
             self._is_open = False
@@ -209,6 +210,7 @@ class HubFace(PurgatoryFace, Lists):
         )
 
     def _refuse(self) -> NoReturn:
+        self._check_process()
         raise PurgatoryClosedError(f"hub {self.name!r} is closed and would never end this; make a new one")
 
 

@@ -124,6 +124,8 @@ cdef class DelayedOperation(TimerTask):
         """Leave pending for `outcome`. True only for the caller that moved it."""
         cdef unsigned long me = PyThread_get_thread_ident()
         cdef bint is_tried_elsewhere
+        if self.watchers != NULL and not (<Watchers>self.watchers)._is_open:
+            (<Watchers>self.watchers)._check_process()
         if self.ended:
             return False
         self.ended = outcome
@@ -387,6 +389,9 @@ cdef class Watchers:
     def _failed(self, operation, exception):
         raise exception
 
+    def _check_process(self):
+        """Raise if this is a forked child, and whatever is here waits in its parent."""
+
     def _refuse(self):
         raise PurgatoryClosedError("this purgatory is closed")
 
@@ -469,9 +474,13 @@ cdef class Watchers:
 
     cdef object watching(self, key):
         """Who watches the key: None, one operation, or a list of them."""
-        cdef Py_hash_t hash = PyObject_Hash(key)
-        cdef WatchEntry* first = self.find(hash, key)
+        cdef Py_hash_t hash
+        cdef WatchEntry* first
         cdef WatchEntry* entry
+        if not self._is_open:
+            self._check_process()
+        hash = PyObject_Hash(key)
+        first = self.find(hash, key)
         if first == NULL:
             return None
         if first.next == first:

@@ -137,6 +137,8 @@ class DelayedOperation(TimerTask):
         with lock:
             if self._outcome is not None:
                 return False
+            if self._watchers is not None and not self._watchers._is_open:
+                self._watchers._check_process()
             self._outcome = outcome
             self._note_outcome()
             if self._watchers is not None:

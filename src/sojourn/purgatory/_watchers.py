@@ -95,6 +95,9 @@ class Watchers:
     def _failed(self, operation: DelayedOperation, exception: BaseException) -> None:
         raise exception
 
+    def _check_process(self) -> None:
+        """Raise if this is a forked child, and whatever is here waits in its parent."""
+
     def _refuse(self) -> NoReturn:
         raise PurgatoryClosedError("this purgatory is closed")
 
@@ -139,6 +142,8 @@ class Watchers:
             return True
 
     def _watching(self, key: Hashable) -> tuple[DelayedOperation, ...]:
+        if not self._is_open:
+            self._check_process()
         place = place_of(key, self._places_at(hash(key)))
         if place is None:
             return ()

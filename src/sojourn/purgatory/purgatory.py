@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
 from ..errors import ConfigError, PurgatoryClosedError
-from ..timer import AsyncTimer, SystemTimer, Timer
+from ..timer import AsyncTimer, SystemTimer, Timer, _fork
 from ._build import DelayedOperation, Watchers
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ def log_error(operation: DelayedOperation, exception: BaseException) -> None:
 
 class PurgatoryFace(Lists):
     _timer_type: Callable[[str], SystemTimer] = SystemTimer
+    _noun = "purgatory"
+    _parent_pid: int | None = None
+    """In a forked child, the process in which all this waits."""
 
     def __init__(
         self,
@@ -58,9 +61,10 @@ class PurgatoryFace(Lists):
         if timer is None:
             timer = self._own_timer = type(self)._timer_type(name).start()
         super().__init__(timer, shards)
+        _fork.resting_on_timers.add(self)
 
     def __repr__(self) -> str:
-        return f"<Purgatory {self.name!r} {'open' if self._is_open else 'closed'}, {self.delayed} delayed>"
+        return f"<Purgatory {self.name!r} {self._state()}, {self.delayed} delayed>"
 
     def __enter__(self) -> Self:
         return self
@@ -74,8 +78,11 @@ class PurgatoryFace(Lists):
     def close(self, *, cancel_pending: bool = False) -> list[DelayedOperation]:
         """Stop, and hand back what is pending; or end it as cancelled, and return what that ended. Twice is once.
 
-        A timer that was shared goes on; one of the purgatory's own is closed.
+        A timer that was shared goes on; one of the purgatory's own is closed. In a forked child this does nothing: what
+        is pending is the parent's.
         """
+        if self._parent_pid is not None:
+            return []
         self._is_open = False
         if cancel_pending:
             left = [operation for operation in self._pending() if self._cancel(operation)]
@@ -87,7 +94,23 @@ class PurgatoryFace(Lists):
 
     def _pending(self) -> list[DelayedOperation]:
         """Every operation that watches a key, each once."""
+        self._check_process()
         return list({id(operation): operation for operation in self._entries()}.values())
+
+    def _state(self) -> str:
+        if self._parent_pid is not None:
+            return f"left in process {self._parent_pid}, which forked this one"
+        return "open" if self._is_open else "closed"
+
+    def _leave_behind(self, parent_pid: int) -> None:
+        """This is a forked child now. If nothing drives the timer here, nothing waits here either."""
+        if self._is_open and getattr(self.timer, "_parent_pid", None) is not None:
+            self._parent_pid = parent_pid
+            self._is_open = False
+
+    def _check_process(self) -> None:
+        if self._parent_pid is not None:
+            _fork.refuse_in_child(f"{self._noun} {self.name!r}", self._parent_pid)
 
     def _failed(self, operation: DelayedOperation, exception: BaseException) -> None:
         try:
@@ -99,6 +122,7 @@ class PurgatoryFace(Lists):
             log_error(operation, broken)
 
     def _refuse(self) -> NoReturn:
+        self._check_process()
         raise PurgatoryClosedError(f"purgatory {self.name!r} is closed and would never end this; make a new one")
 
 

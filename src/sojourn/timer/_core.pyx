@@ -462,6 +462,13 @@ cdef class TimerTask:
         if self.entry.state != PENDING:
             return False
         cdef Timer timer = timer_of(self)
+        while not timer._is_open:
+            timer._check_process()      # Python code: look again
+            if timer.has(self):
+                break
+            if self.entry.state != PENDING:
+                return False
+            timer = timer_of(self)
         fetch_next_cancelled(<char*>&self.entry)
         timer.count_out(&self.entry, CANCELLED)
         leave_later(&self.entry)
@@ -584,6 +591,8 @@ cdef class TaskBatch:
         cdef Py_ssize_t i
         cdef Py_ssize_t prevented = 0
         cdef TimerTaskEntry* entry
+        if self.timer != NULL and not (<Timer>self.timer)._is_open:
+            (<Timer>self.timer)._check_process()
         for i in range(self.length):
             if i % CHUNK == CHUNK - 1:
                 let_others_run()
@@ -1016,6 +1025,9 @@ cdef class Timer:
 
     def _refuse(self):
         raise TimerClosedError("this timer is closed")
+
+    def _check_process(self):
+        """Raise if this is a forked child, and the timer runs in its parent."""
 
     def _refuse_to_extend(self):
         """A pending task of a timer that is being closed: it is about to be handed back."""

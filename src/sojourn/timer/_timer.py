@@ -7,10 +7,12 @@ A timer is moved by whoever calls `_run_due`: the caller's own `advance_clock`, 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn, Self, SupportsIndex, overload
 
 from ..clock import NS_PER_MS, Clock, SystemClock, ms_at_or_after, tick_at_or_after
@@ -67,7 +69,13 @@ lock = threading.RLock() if sys.version_info < (3, 12) else CollectorPausingLock
 Reentrant, because a garbage collection inside may run a finaliser that cancels a task. Up to Python 3.11 one starts
 only where something is allocated, and nothing here allocates while a list is half changed; since 3.12 it may start at
 any call. The handler of a signal may interrupt anywhere: let it set a flag, not call a timer of this build.
+
+It is held across a fork, so that a child is never born with a list half changed, or a lock that nobody will let go of.
 """
+
+if hasattr(os, "register_at_fork"):
+    let_go = partial(lock.__exit__, None, None, None)
+    os.register_at_fork(before=lock.__enter__, after_in_parent=let_go, after_in_child=let_go)
 
 
 class TimerTask(TimerTaskEntry):
@@ -114,6 +122,8 @@ class TimerTask(TimerTaskEntry):
         with lock:
             if self._timer is None:
                 return False
+            if not self._timer._is_open:
+                self._timer._check_process()
             self._timer._leave(self, CANCELLED)
             arming = self._arming
         self._let_go(arming)
@@ -405,6 +415,9 @@ class Timer:
 
     def _refuse(self) -> NoReturn:
         raise TimerClosedError("this timer is closed")
+
+    def _check_process(self) -> None:
+        """Raise if this is a forked child, and the timer runs in its parent."""
 
     def _refuse_to_extend(self) -> bool:
         """A pending task of a timer that is being closed: it is about to be handed back."""
