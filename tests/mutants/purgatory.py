@@ -75,7 +75,7 @@ MUTANTS = [
     Mutant("what was seen before keys were compared is believed", WATCHERS, "                if stands:\n", "                if True:\n"),
     Mutant("whoever enters is not in the books", WATCHERS, "        operation._keys, operation._places = keys, places\n        self._watched += len(places)\n        for hashed", "        for hashed"),
     Mutant("one end is counted as another", WATCHERS, 'self._expired += operation._outcome == "expired"', 'self._expired += operation._outcome == "completed"'),
-    Mutant("duplicate keys are watched twice", KEYS, "tuple(dict.fromkeys(keys))", "tuple(keys)"),
+    Mutant("duplicate keys are watched twice", KEYS, "tuple(dict.fromkeys(items_of(", "tuple(list(items_of("),
     Mutant("one text is taken for a list of keys", KEYS, "if isinstance(keys, str | bytes):", "if False:"),
     Mutant("no keys are accepted", KEYS, "    if not found:", "    if False:"),
     Mutant("watching takes no lock", WATCHERS, "            with lock:\n                stands", "            if True:\n                stands"),

@@ -459,7 +459,7 @@ cdef class Signals(Watchers):
         return 0
 
     cdef int check_fits(self, int64_t delay, int64_t now, given) except -1:
-        self.timer.check_fits(delay + 1, now - self.epoch_ms, "delay_ms", given)
+        self.timer.check_fits(delay, now + 1 - self.epoch_ms, "delay_ms", given)   # one more: the timer comes when it is over
         return 0
 
     cdef int arm(self, Wait wait, int64_t until, int64_t now) except -1:

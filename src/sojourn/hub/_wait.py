@@ -362,7 +362,7 @@ class Signals(Watchers):
         return wait
 
     def _check_fits(self, delay_ms: int, now_ms: int) -> None:
-        self.timer._check_fits(delay_ms + 1, now_ms - self._epoch_ms)
+        self.timer._check_fits(delay_ms, now_ms + 1 - self._epoch_ms)  # one more, as the timer comes when it is over
 
     def _has_timer(self) -> bool:
         """Whether the timer still comes; an error if it died."""

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
+from .._arguments import check_whole
 from ..errors import ConfigError, HubFullError, PurgatoryClosedError
 from ..purgatory.purgatory import OnError, PurgatoryFace, log_error
 from ..rules import Condition, Event, Rule
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ._wait import Signals as Lists
 else:
     Lists = object  # mixed in below, so that tests can put the same face on either build
+
+NO_LIMIT = 2**62
 
 PLANS_KEPT = 1_000
 """Beyond that all plans go, and are made again when needed."""
@@ -72,8 +75,9 @@ class HubFace(PurgatoryFace, Lists):
     ) -> None:
         if timer is not None and clock is not None:
             raise ConfigError("timer and clock: a timer has a clock of its own; give one of the two")
-        if remember_most < 0 or (max_pending is not None and max_pending < 0):
-            raise ConfigError(f"remember_most={remember_most}, max_pending={max_pending}: at least 0 each")
+        check_whole("remember_most", remember_most, 0, NO_LIMIT)
+        if max_pending is not None:
+            check_whole("max_pending", max_pending, 0, NO_LIMIT)
         keep_ms = None if remember is None else duration_ms(remember)
         own = type(self)._own_timer_type(name, clock=clock) if timer is None else None
         super().__init__(name, timer=own or timer, shards=shards, on_error=on_error)

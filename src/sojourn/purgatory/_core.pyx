@@ -22,7 +22,7 @@ from functools import partial
 from ..errors import PurgatoryClosedError, SojournError
 from ._failures import one_of
 from ._keys import MIX as _MIX
-from ._keys import distinct
+from ._keys import distinct, not_an_operation
 
 cdef extern from *:
     """
@@ -306,6 +306,8 @@ cdef void shards_free(Shard* shards, uint64_t count) noexcept:
 cdef class Watchers:
     """Which operations watch which key. watch, leave: O(1) a key. Sharded, so that no table grows to stall the rest."""
 
+    _timer_kind = Timer
+
     def __cinit__(self):
         self.shard_count = 1
         self.shards = shards_new(1)         # for a subclass that forgets to call __init__: closed and empty, but sound
@@ -328,12 +330,17 @@ cdef class Watchers:
                 self.unwatch(operation)
         shards_free(self.shards, self.shard_count)
 
-    def try_complete_else_watch(self, DelayedOperation operation not None, keys):
+    def try_complete_else_watch(self, operation, keys):
         """Try the operation; if its condition does not hold yet, watch the keys, try once more, and start its timer.
 
         True if this call completed it. What it raises meanwhile comes to the caller, and nothing is watched then. One
         that has ended before it came here is not watched.
         """
+        if not isinstance(operation, DelayedOperation):
+            raise not_an_operation(operation)
+        return self.watch_unless_done(operation, keys)
+
+    cdef object watch_unless_done(self, DelayedOperation operation, keys):
         cdef bint is_one = (type(keys) is list or type(keys) is tuple) and len(keys) == 1
         watched = keys[0] if is_one else distinct(keys)
         if not self.admit(operation):

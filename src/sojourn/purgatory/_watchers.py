@@ -12,7 +12,7 @@ from typing import NoReturn
 from ..errors import PurgatoryClosedError, SojournError
 from ..timer._state import whole_ms
 from ..timer._timer import Timer, TimerTask, lock
-from ._keys import MIX, distinct
+from ._keys import MIX, distinct, not_an_operation
 from ._operation import DelayedOperation
 
 Keys = tuple[Hashable, ...]
@@ -40,6 +40,8 @@ def place_of(key: Hashable, places: Places) -> Place | None:
 class Watchers:
     """Which operations watch which key. watch, leave: O(1) a key. Sharded, so that no table grows to stall the rest."""
 
+    _timer_kind = Timer
+
     def __init__(self, timer: Timer, shards: int) -> None:
         self.timer = timer
         self._shards: list[dict[int, Places]] = [{} for _ in range(shards)]  # by the keys' hashes
@@ -53,6 +55,8 @@ class Watchers:
         True if this call completed it. What it raises meanwhile comes to the caller, and nothing is watched then. One
         that has ended before it came here is not watched.
         """
+        if not isinstance(operation, DelayedOperation):
+            raise not_an_operation(operation)
         watched = distinct(keys)
         if not self._admit(operation):
             return False

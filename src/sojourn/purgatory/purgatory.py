@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self, SupportsIndex
 
-from ..errors import ConfigError, PurgatoryClosedError
+from .._arguments import MOST_SHARDS, check_name, check_on_error, check_timer, check_whole, not_to_be_copied
+from ..errors import PurgatoryClosedError
 from ..timer import AsyncTimer, SystemTimer, Timer, _fork
 from ._build import DelayedOperation, Watchers
 
@@ -51,10 +52,11 @@ class PurgatoryFace(Lists):
         shards: int = 512,
         on_error: OnError = log_error,
     ) -> None:
-        if shards < 1:
-            raise ConfigError(f"shards={shards}: at least 1")
-        if not callable(on_error):
-            raise TypeError(f"on_error={on_error!r} cannot be called; leave it out to have exceptions logged")
+        check_name(name)
+        check_whole("shards", shards, 1, MOST_SHARDS)
+        check_on_error(on_error)
+        if timer is not None:
+            check_timer(timer, self._timer_kind)
         self.name = name
         self._on_error = on_error
         self._own_timer: SystemTimer | AsyncTimer | None = None
@@ -65,6 +67,9 @@ class PurgatoryFace(Lists):
 
     def __repr__(self) -> str:
         return f"<Purgatory {self.name!r} {self._state()}, {self.delayed} delayed>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise not_to_be_copied(self)
 
     def __enter__(self) -> Self:
         return self

@@ -8,13 +8,14 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex
 
-from ..clock import NS_PER_MS, Alarm, Clock, ManualClock
+from .._arguments import MAX_MS, check_name, check_on_error, not_to_be_copied
+from ..clock import NS_PER_MS, Alarm, Clock, ManualClock, ms_at_or_after
 from ..errors import ReaperDiedError, TimerClosedError
 from . import _fork
 from ._build import Timer, TimerTask
-from ._state import TaskState, whole_ms
+from ._state import TaskState, too_far, whole_ms
 from .drivers import ClockDriver, Driver, LoopDriver, ReaperThread
 
 if TYPE_CHECKING:
@@ -64,9 +65,9 @@ class Driven(Wheels):
         executor: Executor | None = None,
         on_error: OnError = log_error,
     ) -> None:
+        check_name(name)
+        check_on_error(on_error)
         super().__init__(tick_ms=tick_ms, wheel_size=wheel_size, clock=clock, executor=executor)
-        if not callable(on_error):
-            raise TypeError(f"on_error={on_error!r} cannot be called; leave it out to have exceptions logged")
         self.name = name
         self._on_error = on_error
         self._interrupted: list[TimerTask] = []  # what a close() that ran into an exit did not run
@@ -81,6 +82,9 @@ class Driven(Wheels):
             state = f"left in process {self._parent_pid}, which forked this one"
         return f"<{type(self).__name__} {self.name!r} {state}, {self.size} pending>"
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise not_to_be_copied(self)
+
     def start(self) -> Self:
         """Give the timer its driver (on a `ManualClock`, the clock). Starting twice is starting once."""
         with starting:
@@ -94,7 +98,10 @@ class Driven(Wheels):
 
     def advance_clock(self, timeout_ms: int = 0) -> int:
         """Run what is due, waiting at most `timeout_ms` for the next bucket; return how many tasks ran."""
-        until_ns = self.clock.now_ns() + whole_ms(timeout_ms, "timeout_ms") * NS_PER_MS
+        timeout_ms = whole_ms(timeout_ms, "timeout_ms")
+        until_ns = self.clock.now_ns() + timeout_ms * NS_PER_MS
+        if until_ns > MAX_MS * NS_PER_MS:
+            raise too_far(timeout_ms, MAX_MS - ms_at_or_after(self.clock.now_ns()), "timeout_ms")
         if not self._is_open:
             self._refuse()
         has_slept = False
@@ -104,7 +111,7 @@ class Driven(Wheels):
                 if left_ns <= 0:
                     break
                 has_slept = True
-                if not self._sleep(left_ns):
+                if not self._sleep(min(left_ns, LONGEST_SLEEP_NS)):
                     break
             return ran
         finally:
