@@ -6,10 +6,10 @@ READY  := .venv/.ready
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run live picture test check stress simulate cluster brokers kafka chaos mutants bench docs clean
+.PHONY: help setup run live picture test check stress simulate cluster brokers kafka chaos mutants bench docs other-python clean
 
 help:           ## What one can do here
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY) ## Create .venv, install the package and compile its core
 
@@ -61,6 +61,9 @@ bench: $(READY) ## Every timer a Python programmer can pick, and Kafka's, side b
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m benchmarks timer --json benchmarks/results/timer.json
 	$(BIN)/python -m benchmarks bars benchmarks/results/timer.json
+
+other-python: $(READY) ## Build the wheel for another Python (PYTHON3=..., or the newest found) and test it in a clean environment
+	$(BIN)/python -m tests.other_python $(PYTHON3)
 
 docs: $(READY)  ## The documentation as a site, in build/site; warnings are errors
 	@$(BIN)/python -c 'import furo, myst_parser, sphinx' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
