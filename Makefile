@@ -8,10 +8,10 @@ CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 QUICK  := $(addprefix tests/,contract unit rules model property purgatory hub)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run live picture quick test format check stress simulate cluster brokers kafka chaos mutants bench figures docs clean
+.PHONY: help setup run live picture quick test format check stress simulate cluster brokers kafka chaos mutants bench figures docs other-python clean
 
 help:           ## What one can do here
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY) ## Create .venv, install the package and compile its core
 
@@ -78,6 +78,9 @@ bench: $(READY) ## Every timer a Python programmer can pick, and Kafka's, side b
 
 figures: $(READY) ## The tables of README and docs, drawn from benchmarks/measured
 	$(BIN)/python -m benchmarks figures
+
+other-python: $(READY) ## Build the wheel for another Python (PYTHON3=..., or the newest found) and test it in a clean environment
+	$(BIN)/python -m tests.other_python $(PYTHON3)
 
 docs: $(READY)  ## The documentation as a site, in build/site; warnings are errors
 	@$(BIN)/python -c 'import furo, myst_parser, sphinx' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -58,7 +58,6 @@ _DELAYED = _Family(GaugeMetricFamily, "sojourn_purgatory_delayed", "Operations p
 _OPERATIONS = _Family(
     CounterMetricFamily, "sojourn_purgatory_operations", "Operations that ended, by outcome.", ("outcome",)
 )
-_PURGED = _Family(CounterMetricFamily, "sojourn_purgatory_purged", "Entries that only the purge found.")
 _WAITING = _Family(GaugeMetricFamily, "sojourn_hub_pending", "Waits pending.")
 _WAITS = _Family(CounterMetricFamily, "sojourn_hub_waits", "Waits that ended, by outcome.", ("outcome",))
 _REMEMBERED = _Family(GaugeMetricFamily, "sojourn_hub_remembered", "Signals kept for waits that have not come yet.")
@@ -118,7 +117,6 @@ def _samples(stats: Stats) -> Iterator[Sample]:
             yield _WATCHED, (), stats.watched
             yield _DELAYED, (), stats.delayed
             yield from _outcomes(_OPERATIONS, stats)
-            yield _PURGED, (), stats.purged
         case HubStats():
             yield _WAITING, (), stats.pending
             yield from _outcomes(_WAITS, stats)
