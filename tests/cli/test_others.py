@@ -105,7 +105,7 @@ def test_without_an_extra_replay_says_what_to_install(module: str, extra: str, t
 
 
 def test_a_missing_column_is_known_before_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sojourn.cli.replaying.spark_session", None)
+    monkeypatch.setattr("sojourn.cli.replay_run.spark_session", None)
     write_orders(tmp_path)
     ended = sojourn("replay", tmp_path / "orders.parquet", "--rule", write_rule(tmp_path), "--key", "id")
     assert ended.code == 3

@@ -24,7 +24,7 @@ MEANINGS = {
     DIFFERENT: "the engines differ (replay --engine both), or a promise was broken (demo, simulate)",
     USAGE: "the command line cannot be understood",
     UNUSABLE: "a log, a rule, or something to be installed is missing or no good",
-    SET_ASIDE: "rows had to be set aside (replay --strict)",
+    SET_ASIDE: "rows had to be set aside, or nothing opened (replay --strict)",
     UNEXPECTED: "an error that should not be: please report it",
     INTERRUPTED: "interrupted",
 }

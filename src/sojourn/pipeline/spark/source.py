@@ -39,9 +39,13 @@ def read(spark: SparkSession, source: Source) -> SparkRead:
 
 def located(spark: SparkSession, path: str) -> str:
     """A path as Spark is to have it: one on this machine from the root on, as Spark may be in another folder."""
+    return os.path.abspath(path) if is_here(spark, path) else path
+
+
+def is_here(spark: SparkSession, path: str) -> bool:
+    """Whether Spark would look for the path on this machine's own file systems."""
     hadoop = spark._jsc.hadoopConfiguration()
-    is_here = not is_remote(path) and str(hadoop.get("fs.defaultFS", "file:///")).startswith("file:")
-    return os.path.abspath(path) if is_here else path
+    return not is_remote(path) and str(hadoop.get("fs.defaultFS", "file:///")).startswith("file:")
 
 
 def _from_spark(spark: SparkSession, source: Source) -> SparkRead:
