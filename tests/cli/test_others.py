@@ -92,7 +92,7 @@ def test_python_m_sojourn_is_the_command() -> None:
 def test_without_its_extra_the_command_says_what_to_install() -> None:
     hide = "import sys; sys.modules['typer'] = None; from sojourn.__main__ import main; main()"
     ended = run(hide)
-    assert (ended.returncode, ended.stderr) == (1, "the command line needs typer; run: pip install 'sojourn[cli]'\n")
+    assert (ended.returncode, ended.stderr) == (3, "the command line needs typer; run: pip install 'sojourn[cli]'\n")
 
 
 @pytest.mark.parametrize(("module", "extra"), [("pyarrow", "pipeline"), ("numpy", "pipeline"), ("pyspark", "spark")])

@@ -322,8 +322,9 @@ def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(monkeypatch:
 
     monkeypatch.setattr(local, "outcomes", broken)
     assert refused(code=70) == "error: ZeroDivisionError: by zero (--debug shows where)"
-    with pytest.raises(ZeroDivisionError):
-        sojourn("--debug", "replay", "orders.parquet", "--rule", "paid.toml", "--engine", "local")
+    ended = sojourn("--debug", "replay", "orders.parquet", "--rule", "paid.toml", "--engine", "local")
+    assert (ended.code, ended.err.splitlines()[1]) == (70, "Traceback (most recent call last):")
+    assert ended.err.splitlines()[-1] == "error: ZeroDivisionError: by zero (--debug shows where)"
     assert refused(code=70).endswith("(--debug shows where)")
 
 

@@ -176,6 +176,9 @@ def test_times_in_nanoseconds_are_read(spark: SparkSession) -> None:
 def test_what_spark_cannot_read_is_refused_in_a_line(spark: SparkSession) -> None:
     with pytest.raises(SourceError, match=r"'nothing' cannot be read as text: .*PATH_NOT_FOUND"):
         spark_source.read(spark, Source("nothing", "text"))
+    Path("log.parquet").write_bytes(b"PAR1 this is no Parquet file")
+    with pytest.raises(SourceError, match=r"'log.parquet' cannot be read as parquet: .*"):
+        spark_source.read(spark, Source("log.parquet", "parquet"))
 
 
 def same_tallies(job: Job, spark: SparkSession) -> list[str]:

@@ -35,6 +35,8 @@ def read(spark: SparkSession, source: Source) -> SparkRead:
     except AnalysisException as error:
         reason = (error.getMessage() or str(error)).partition("\n")[0]
         raise SourceError(f"{source.path!r} cannot be read as {source.format}: {reason}") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise SourceError(f"{source.path!r} cannot be read as {source.format}: {error}") from error
 
 
 def located(spark: SparkSession, path: str) -> str:
