@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from subprocess import Popen
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SourceError
 from .doctor import LEAST_JAVA, java
@@ -46,7 +47,7 @@ def spark_session(master: str | None, conf: Mapping[str, str], *, is_quiet: bool
         for name, value in {**_settings(master, log4j if is_quiet else None), **conf}.items():
             builder = builder.config(name, value)
         try:
-            with _same_ctrl_c():
+            with _same_ctrl_c(), _no_orphans():
                 spark = builder.getOrCreate()
         except Exception as error:
             raise SourceError(f"Spark does not start: {_last_words(said) or error}") from error
@@ -70,6 +71,53 @@ def _same_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _no_orphans() -> Iterator[None]:
+    """Whoever is interrupted in here ends the Java virtual machine that was started.
+
+    PySpark forgets it, and it does not end by itself: nobody ever connects to the address that it could not leave.
+    """
+    from pyspark import java_gateway  # noqa: PLC0415  (an extra, and slow to load)
+
+    gateway: Any = java_gateway
+    started: list[Popen[bytes]] = []
+
+    def noted(*arguments: Any, **options: Any) -> Popen[bytes]:
+        with _ctrl_c_later():
+            process = Popen(*arguments, **options)
+            started.append(process)
+        return process
+
+    before, gateway.Popen = gateway.Popen, noted
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException:
+        for process in started:
+            process.kill()
+            process.wait()
+        raise
+    finally:
+        gateway.Popen = before
+
+
+@contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """An interruption in here is one at the end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    interrupted: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 @contextmanager
