@@ -74,3 +74,12 @@ def test_the_columns_of_outcomes_are_documented_in_their_order() -> None:
 
     page = (DOCS / "reference" / "replay.md").read_text()
     assert re.findall(r"^\| `(\w+)` \| \w", page, re.MULTILINE)[: len(schema.OUTCOMES)] == schema.OUTCOMES.names
+
+
+def test_every_command_and_every_option_of_stream_is_documented() -> None:
+    page = (DOCS / "reference" / "commands.md").read_text()
+    command: Any = get_command(app)
+    assert [name for name in command.commands if f"`{name}" not in page.partition("\n## ")[0]] == []
+    section = page.partition("## `sojourn stream`")[2].partition("\n## ")[0]
+    options = [option for parameter in command.commands["stream"].params for option in parameter.opts]
+    assert [option for option in options if option not in section] == []

@@ -8,7 +8,6 @@ import signal
 import sys
 import tempfile
 import threading
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import as_file, files
@@ -17,6 +16,7 @@ from subprocess import Popen
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SourceError
+from ..pipeline import ship
 from .doctor import LEAST_JAVA, java
 
 if TYPE_CHECKING:
@@ -51,10 +51,9 @@ def spark_session(master: str | None, conf: Mapping[str, str], *, is_quiet: bool
                 spark = builder.getOrCreate()
         except Exception as error:
             raise SourceError(f"Spark does not start: {_last_words(said) or error}") from error
-    with tempfile.TemporaryDirectory() as folder, _root_logger_silent(is_quiet):
-        if not str(spark.sparkContext.master).startswith("local"):
-            spark.sparkContext.addPyFile(str(packed(Path(folder))))
+    with _root_logger_silent(is_quiet):
         try:
+            ship(spark)
             yield spark
         finally:
             spark.stop()
@@ -133,16 +132,6 @@ def _root_logger_silent(is_quiet: bool) -> Iterator[None]:
         yield
     finally:
         root.removeFilter(refuse)
-
-
-def packed(folder: Path) -> Path:
-    """This package as a zip of its modules, for the workers of a cluster. NumPy and PyArrow they have of their own."""
-    root = Path(__file__).parents[1]
-    path = folder / "sojourn.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for file in sorted(root.rglob("*.py")):
-            archive.write(file, file.relative_to(root.parent))
-    return path
 
 
 def _settings(master: str | None, log4j: Path | None) -> dict[str, str]:
