@@ -21,6 +21,8 @@ CHECK = "            self._failed(operation, failure)\n        return completed\
 
 MUTANTS = [
     # Check, watch, check again, then start the timer
+    Mutant("a purgatory without deadlines has them", WATCHERS, "        if self._is_untimed:\n            return\n", ""),
+    Mutant("a purgatory without deadlines has them, compiled", CORE, "        if self._is_untimed:\n            return 0\n", ""),
     Mutant("the second try is dropped", WATCHERS, SECOND_TRY, "                self._start(operation)\n"),
     Mutant("the first try is dropped", WATCHERS, "            if operation._try():\n                return True\n            if self._watch", "            if self._watch"),
     Mutant("the timer is started before the keys are watched", WATCHERS, "            if self._watch(operation, watched):\n", "            self._start(operation)\n            if self._watch(operation, watched):\n"),

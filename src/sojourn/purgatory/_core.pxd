@@ -55,6 +55,7 @@ cdef class Watchers:
     cdef uint64_t changes           # how often an entry came or went
     cdef uint64_t last              # where the operation lies that was signalled last
     cdef public bint _is_open
+    cdef public bint _is_untimed    # its operations have no deadlines
     cdef int64_t _watched
     cdef int64_t _delayed
     cdef int64_t completed

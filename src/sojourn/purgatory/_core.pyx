@@ -541,6 +541,8 @@ cdef class Watchers:
 
     cdef int start(self, DelayedOperation operation) except -1:
         """Put it in the timer, unless it has left in the meantime."""
+        if self._is_untimed:
+            return 0
         delay_ms = operation.delay_ms
         cdef int64_t delay = as_delay(delay_ms)
         cdef int64_t now_ns = self.timer.now_for(delay, delay_ms)

@@ -43,6 +43,7 @@ class Watchers:
     def __init__(self, timer: Timer, shards: int) -> None:
         self.timer = timer
         self._shards: list[dict[int, Places]] = [{} for _ in range(shards)]  # by the keys' hashes
+        self._is_untimed = False
         self._is_open = True
         self._watched = self._listed = self._delayed = 0
         self._completed = self._expired = self._cancelled = 0
@@ -167,6 +168,8 @@ class Watchers:
 
     def _start(self, operation: DelayedOperation) -> None:
         """Put it in the timer, unless it has left in the meantime."""
+        if self._is_untimed:
+            return
         delay_ms = whole_ms(operation.delay_ms)
         now_ns = self.timer._now_for(delay_ms)
         with lock:

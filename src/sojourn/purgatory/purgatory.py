@@ -47,6 +47,7 @@ class PurgatoryFace(Lists):
         name: str = "purgatory",
         *,
         timer: Timer | None = None,
+        timer_enabled: bool = True,
         shards: int = 512,
         purge_interval: int = 1000,
         on_error: OnError = log_error,
@@ -63,6 +64,7 @@ class PurgatoryFace(Lists):
         if timer is None:
             timer = self._own_timer = type(self)._timer_type(name).start()
         super().__init__(timer, shards)
+        self._is_untimed = not timer_enabled
 
     def __repr__(self) -> str:
         return f"<Purgatory {self.name!r} {'open' if self._is_open else 'closed'}, {self.delayed} delayed>"
@@ -126,6 +128,8 @@ class Purgatory(PurgatoryFace, Watchers):
 
     Without a `timer` it has one of its own, with a reaper thread. What an operation's code raises goes to `on_error`,
     unless there is a caller to hear of it: of `try_complete_else_watch`, `force_complete` or `cancel`.
+
+    With `timer_enabled=False` operations have no deadline, whatever their `delay_ms`: they complete or are cancelled.
 
     The rule for callers: `check_and_complete` runs the operations' own code in the caller's thread. Do not call it
     while holding a lock that this code needs; collect the keys, let go of the lock, then check them. No lock of the

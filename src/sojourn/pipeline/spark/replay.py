@@ -20,8 +20,8 @@ from ..results.deadlines import Deadline
 from ..results.tally import Tallies, for_all, merged, tally
 from . import source as spark_source
 from .groups import with_groups
-from .log import quoted
 from .parcels import ODD
+from .rows import quoted
 
 ROWS_AT_ONCE = 500_000
 """How many rows are counted at once: few enough for memory, enough for NumPy."""
