@@ -92,7 +92,7 @@ def test_python_m_sojourn_is_the_command() -> None:
 def test_without_its_extra_the_command_says_what_to_install() -> None:
     hide = "import sys; sys.modules['typer'] = None; from sojourn.__main__ import main; main()"
     ended = run(hide)
-    assert (ended.returncode, ended.stderr) == (1, "the command line needs typer; run: pip install 'sojourn[cli]'\n")
+    assert (ended.returncode, ended.stderr) == (3, "the command line needs typer; run: pip install 'sojourn[cli]'\n")
 
 
 @pytest.mark.parametrize(("module", "extra"), [("pyarrow", "pipeline"), ("numpy", "pipeline"), ("pyspark", "spark")])
@@ -105,7 +105,7 @@ def test_without_an_extra_replay_says_what_to_install(module: str, extra: str, t
 
 
 def test_a_missing_column_is_known_before_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sojourn.cli.replaying.spark_session", None)
+    monkeypatch.setattr("sojourn.cli.replay_run.spark_session", None)
     write_orders(tmp_path)
     ended = sojourn("replay", tmp_path / "orders.parquet", "--rule", write_rule(tmp_path), "--key", "id")
     assert ended.code == 3

@@ -35,13 +35,19 @@ def read(spark: SparkSession, source: Source) -> SparkRead:
     except AnalysisException as error:
         reason = (error.getMessage() or str(error)).partition("\n")[0]
         raise SourceError(f"{source.path!r} cannot be read as {source.format}: {reason}") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise SourceError(f"{source.path!r} cannot be read as {source.format}: {error}") from error
 
 
 def located(spark: SparkSession, path: str) -> str:
     """A path as Spark is to have it: one on this machine from the root on, as Spark may be in another folder."""
+    return os.path.abspath(path) if is_here(spark, path) else path
+
+
+def is_here(spark: SparkSession, path: str) -> bool:
+    """Whether Spark would look for the path on this machine's own file systems."""
     hadoop = spark._jsc.hadoopConfiguration()
-    is_here = not is_remote(path) and str(hadoop.get("fs.defaultFS", "file:///")).startswith("file:")
-    return os.path.abspath(path) if is_here else path
+    return not is_remote(path) and str(hadoop.get("fs.defaultFS", "file:///")).startswith("file:")
 
 
 def _from_spark(spark: SparkSession, source: Source) -> SparkRead:
