@@ -65,6 +65,14 @@ def test_an_idle_stream_expires_by_its_heartbeat(spark: SparkSession, tmp_path: 
     assert [outcome.outcome for outcome in scene.outcomes()] == ["expired"]
 
 
+def test_a_time_before_1970_does_not_keep_a_shard_from_waking(spark: SparkSession, tmp_path: Path) -> None:
+    scene = Scene(spark, tmp_path, late="1 s", shards=1)
+    scene.add([Event("old", "open", -EPOCH), Event("k", "open", EPOCH)])
+    scene.add([flush(EPOCH + 2001)])  # concerns no shard: the watermark is one past the deadline
+    scene.run(RULE)
+    assert [(outcome.key, outcome.at) for outcome in scene.outcomes()] == [("k", EPOCH + 1000), ("old", 1000 - EPOCH)]
+
+
 def test_what_is_not_a_stream_is_refused(spark: SparkSession) -> None:
     table = spark.createDataFrame([], "key string, kind string, at timestamp")
     with pytest.raises(ConfigError, match="the events are a table, not a stream"):

@@ -32,6 +32,8 @@ SEGMENT = T.StructType([T.StructField("data", T.BinaryType())])
 
 OUT_SCHEMA = f"{OUTCOMES} binary, {LATE} binary, {ASIDE} binary, {OPENED} bigint"
 
+FIRST_TIMER = 1
+
 _cache = Cache()
 """Spark uses its Python processes again and again: what one has read for a micro-batch serves the next."""
 
@@ -71,11 +73,19 @@ class SparkStore:
         for number, data in added.items():
             self._segments.updateValue((number,), (data,))
         self._head.update((self._settings, list(new.segments), new.pending, new.wake_at))
-        if new.wake_at != old.wake_at:
-            if old.wake_at != NEVER and not self.is_awake:
-                self._handle.deleteTimer(old.wake_at)
-            if new.wake_at != NEVER:
-                self._handle.registerTimer(new.wake_at)
+        self._set_timer(_timer(old), _timer(new))
+
+    def _set_timer(self, old: int, new: int) -> None:
+        if new != old:
+            if old != NEVER and not self.is_awake:
+                self._handle.deleteTimer(old)
+            if new != NEVER:
+                self._handle.registerTimer(new)
+
+
+def _timer(head: Head) -> int:
+    """When Spark is to wake a shard: its watermark starts at the epoch, and a timer before that never fires."""
+    return max(head.wake_at, FIRST_TIMER)
 
 
 class ShardProcessor(StatefulProcessor):
