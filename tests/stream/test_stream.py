@@ -45,10 +45,27 @@ def test_a_checkpoint_goes_on_under_its_own_settings_only(spark: SparkSession, t
         scene.run(other)
     with pytest.raises(ConfigError, match="was written with shards: 3, not 4"):
         Scene(spark, tmp_path, late="1 s", shards=4).run(RULE)
+    with pytest.raises(ConfigError, match="was written with columns: key = key, not key = source"):
+        Scene(spark, tmp_path, late="1 s", key="source").run(RULE)
     (scene.checkpoint / "sojourn.json").unlink()
+    scene.out = tmp_path / "elsewhere"
     scene.add([Event("k", "a", EPOCH)])
     with pytest.raises(Exception, match="the checkpoint was written under another rule"):
         scene.run(other)
+
+
+def test_a_folder_takes_the_outcomes_of_one_checkpoint_only(spark: SparkSession, tmp_path: Path) -> None:
+    scene = Scene(spark, tmp_path, late="1 s")
+    scene.add([Event("k", "open", EPOCH), Event("k", "a", EPOCH, "x"), Event("k", "a", EPOCH, "y")])
+    scene.add([flush(EPOCH + 5000)])
+    scene.run(RULE)
+    first, scene.checkpoint = scene.checkpoint, tmp_path / "another"
+    with pytest.raises(ConfigError, match=f"of another stream, whose checkpoint is file:{first};"):
+        scene.run(Rule("other", "open", "b", within="1 s"))
+    assert not (scene.checkpoint / "offsets").exists()
+    assert [outcome.rule for outcome in scene.outcomes()] == ["r"]
+    scene.checkpoint = first
+    scene.run(RULE)
 
 
 def test_an_idle_stream_expires_by_its_heartbeat(spark: SparkSession, tmp_path: Path) -> None:

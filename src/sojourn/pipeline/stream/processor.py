@@ -56,7 +56,7 @@ class SparkStore:
         settings, segments, pending, wake_at = found
         if settings != self._settings:
             raise ConfigError(
-                "the checkpoint was written under another rule, or with other shards, late or eager; "
+                "the checkpoint was written under another rule, or with other columns, unit, shards, late or eager; "
                 "go on with those, or start with a new checkpoint"
             )
         return Head(tuple(segments), pending, wake_at)
