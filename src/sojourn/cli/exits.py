@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import NoReturn
 import typer
 
 from ..errors import SojournError
+from .causes import innermost
 
 DIFFERENT = 1
 USAGE = 2
@@ -69,11 +69,8 @@ def failures() -> Iterator[None]:
 
 
 def gist(error: Exception) -> str:
-    """The line of an error that says most: of a worker's traceback, which Spark sends along, the last."""
-    lines = str(error).strip().splitlines() or [""]
-    is_traceback = any(line.startswith("Traceback") for line in lines)
-    named = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line)]
-    return named[-1] if is_traceback and named else lines[0]
+    """The line of an error that says most."""
+    return innermost(error)
 
 
 def _install(module: str | None) -> str:
