@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import os
-import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import typer
 
 from .. import errors
 from ..errors import SojournError
+from .causes import innermost
 
 DIFFERENT = 1
 USAGE = 2
@@ -128,11 +128,8 @@ def _told(error: Exception) -> str:
 
 
 def gist(error: Exception) -> str:
-    """The line of an error that says most: of a worker's traceback, which Spark sends along, the last."""
-    lines = str(error).strip().splitlines() or [""]
-    is_traceback = any(line.startswith("Traceback") for line in lines)
-    named = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line)]
-    return named[-1] if is_traceback and named else lines[0]
+    """The line of an error that says most."""
+    return innermost(error)
 
 
 def _install(module: str | None) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SourceError
 from ..pipeline import ship
+from ..pipeline.spark.version import check_version
 from .doctor import LEAST_JAVA, java
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ MEMORY_SHARE = 0.4
 @contextmanager
 def spark_session(master: str | None, conf: Mapping[str, str], *, is_quiet: bool) -> Iterator[SparkSession]:
     """A session, stopped at the end unless it was there before. `conf` has the last word."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra, and slow to load)
+    import pyspark  # noqa: PLC0415  (an extra, and slow to load)
+    from pyspark.sql import SparkSession  # noqa: PLC0415
 
+    check_version(pyspark.__version__)
     existing = SparkSession.getActiveSession()
     if existing is not None:
         yield existing
