@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator

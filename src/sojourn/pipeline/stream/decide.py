@@ -20,7 +20,7 @@ from ..kernel.search import Flags, Ints
 from ..schema import DEADLINE, KEY, OPENED_AT
 from .groups import Groups, Opened
 from .keep import needed_rows
-from .shape import DUE, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, PENDING, SINCE, TIME
+from .shape import DUE, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, PENDING, ROW_DEADLINE, SINCE, TIME
 
 NO_WATERMARK = np.iinfo(np.int64).min
 """Nothing is settled yet."""
@@ -93,10 +93,10 @@ def _spent(groups: Groups, watermark: int, told: Ints, numbers: Ints) -> dict[st
     is_spent = groups.is_spent | (groups.at < watermark)
     is_spent[told] = True
     columns = groups.rows | {IS_SPENT: pa.array(is_spent)}
-    if DEADLINE in columns:
+    if ROW_DEADLINE in columns:
         number = np.zeros(len(is_spent), np.int64)
         number[told] = numbers
-        columns[DEADLINE] = pc.if_else(pa.array(number > 0), pa.array(number), columns[DEADLINE])
+        columns[ROW_DEADLINE] = pc.if_else(pa.array(number > 0), pa.array(number), columns[ROW_DEADLINE])
     return columns
 
 

@@ -73,7 +73,7 @@ class Groups:
     @cached_property
     def told_as(self) -> Ints:
         """Where rows name their deadlines: of a row whose operation was told early, the number it was told under."""
-        number: Ints = self.rows[DEADLINE].fill_null(0).to_numpy()
+        number: Ints = self.rows[ROW_DEADLINE].to_numpy()
         return number
 
     @cached_property
