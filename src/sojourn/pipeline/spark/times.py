@@ -5,22 +5,20 @@ Nothing here depends on the time zone of the session, nor on whether it follows 
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from pyspark.sql import types as T  # noqa: N812
-from pyspark.sql.pandas.functions import pandas_udf
+from pyspark.sql.pandas.functions import arrow_udf, pandas_udf
 
 from ...errors import ConfigError
-from ..columns.times import ISO, NEGATIVE, NUMBER, SECONDS_BELOW, TOO_FAR, UNKNOWN, durations
+from ..columns.times import NEGATIVE, TOO_FAR, UNKNOWN, durations
+from ..columns.times import times as arrow_times
 from ..plan import FARTHEST_MS
 from ..schema import Unit
-
-_JAVA_ISO = re.sub(r"\?P<\w+>", "?:", ISO)
-_ZONE = r"(?:Z|[+-]\d\d(?::?\d\d)?)\z"
 
 
 def times(name: str, column: Column, kind: T.DataType, unit: Unit, *, up: bool = False) -> Column:
@@ -32,12 +30,8 @@ def times(name: str, column: Column, kind: T.DataType, unit: Unit, *, up: bool =
             ms = _from_micros(_micros_of(column - F.lit("1970-01-01").cast("timestamp_ntz")), up)
         case T.DateType():
             ms = F.unix_date(column).cast("long") * 86_400_000
-        case T.IntegralType():
-            ms = _from_whole_numbers(column.cast("long"), unit)
-        case T.FloatType() | T.DoubleType() | T.DecimalType():
-            ms = _from_floats(column.cast("double"), unit, up)
-        case T.StringType():
-            ms = _from_texts(column, unit, up)
+        case T.IntegralType() | T.FloatType() | T.DoubleType() | T.DecimalType() | T.StringType():
+            ms = _read_by_arrow(unit, up=up)(column)
         case T.NullType():
             ms = F.lit(None).cast("long")
         case _:
@@ -88,39 +82,14 @@ def _micros_of(interval: Column) -> Column:
     return ((days * 24 + hours) * 60 + minutes) * 60_000_000 + (seconds * 1_000_000).cast("long")
 
 
-def _in_seconds(number: Column, unit: Unit) -> Column:
-    if unit == "auto":
-        return (number > -SECONDS_BELOW) & (number < SECONDS_BELOW)
-    return F.lit(unit == "s")
-
-
-def _from_whole_numbers(number: Column, unit: Unit) -> Column:
-    farthest = FARTHEST_MS // 1000
-    seconds = F.when(number.between(-farthest, farthest), number * 1000)
-    return F.when(_in_seconds(number, unit), seconds).otherwise(number)
-
-
-def _from_floats(number: Column, unit: Unit, up: bool) -> Column:
-    in_seconds = _in_seconds(number, unit)
-    farthest = F.when(in_seconds, FARTHEST_MS // 1000).otherwise(FARTHEST_MS).cast("double")
-    whole = F.floor(number)
-    rest = F.rint((number - whole) * F.when(in_seconds, 1_000_000).otherwise(1_000)).cast("long")
-    ms = whole * F.when(in_seconds, 1_000).otherwise(1) + _from_micros(rest, up)
-    return F.when(number.between(-farthest, farthest), ms)
-
-
-def _from_texts(text: Column, unit: Unit, up: bool) -> Column:
-    """With a zone of its own in every text, the session's does not matter."""
-    is_date = F.length(text) == len("2007-01-05")
-    minutes, rest = F.substring(text, 1, 16), F.substring(text, 17, 40)
-    in_full = F.when(is_date, F.concat(text, F.lit("T00:00:00")))
-    in_full = in_full.when(~rest.startswith(":"), F.concat(minutes, F.lit(":00"), rest)).otherwise(text)
-    zoned = F.when(~is_date & text.rlike(_ZONE), in_full).otherwise(F.concat(in_full, F.lit("Z")))
-    number = F.when(text.rlike(NUMBER), text).cast("double")
-    iso = F.unix_micros(F.when(text.rlike(_JAVA_ISO), zoned).try_cast("timestamp"))
-    return F.coalesce(_from_micros(iso, up), _from_floats(number, unit, up))
-
-
 def _text_durations(texts: pd.Series) -> pd.Series:
     """Python runs for the different texts of a batch: they are few."""
     return pd.Series(durations("within", pa.array(texts, pa.string())))
+
+
+def _read_by_arrow(unit: Unit, *, up: bool) -> Callable[[Column], Column]:
+    def read(column: pa.Array) -> pa.Array:
+        found = arrow_times("at", column, unit, up=up)
+        return pa.array(found.ms, mask=found.is_missing | found.is_bad)
+
+    return arrow_udf(read, "long")  # type: ignore[call-overload, no-any-return]
