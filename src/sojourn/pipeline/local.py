@@ -13,6 +13,7 @@ from ..rules import Duration, Rule, duration_ms, duration_text
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .columns.events import ArrowLog
 from .columns.grouping import by_key, in_parallel, shards_for, shards_of
+from .columns.kinds import table_without_views
 from .columns.operations import read_operations
 from .columns.outcomes import outcome_table
 from .columns.quarantine import set_aside
@@ -56,12 +57,13 @@ def outcomes(
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
     opens = operations is None
     plan.check_columns(events.column_names, opens=opens)
+    events = table_without_views(events)
     log = ArrowLog(events, plan)
     aside = set_aside(plan, log, events, opens=opens)
     rows = np.flatnonzero(aside.is_usable & (log.kind_code >= 0))
     if operations is None:
         return Result(pa.concat_tables(_opened(plan, log, rows)), aside.table)
-    found, refused = read_operations(operations, plan)
+    found, refused = read_operations(table_without_views(operations), plan)
     return Result(pa.concat_tables(decided(plan, log, rows, found)), pa.concat_tables([aside.table, refused]))
 
 

@@ -15,6 +15,7 @@ from ...rules import duration_ms
 from ..kernel.search import Flags, Ints
 from ..plan import FARTHEST_MS
 from ..schema import Unit
+from .kinds import kind_text
 
 _YEAR_10000_S = 253_402_300_800
 _YEAR_2200_S = 7_258_118_400
@@ -73,7 +74,7 @@ def times(name: str, column: pa.Array, unit: Unit, *, up: bool = False) -> Times
         ms, is_bad = _in_ms(_whole_numbers(column), kind.unit, up)
     elif pa.types.is_date(kind):
         ms, is_bad = _in_ms(_whole_numbers(column.cast(pa.timestamp("ms"))), "ms", up)
-    elif is_whole(kind):
+    elif has_whole_numbers(kind):
         count, is_far = _fitting(column)
         ms, is_bad = _from_whole_numbers(count, unit, up)
         is_bad = is_bad | is_far
@@ -84,7 +85,9 @@ def times(name: str, column: pa.Array, unit: Unit, *, up: bool = False) -> Times
     elif pa.types.is_null(kind):
         ms, is_bad = np.zeros(len(column), np.int64), np.zeros(len(column), bool)
     else:
-        raise ConfigError(f"column {name!r} is {kind}; a time is a timestamp, a date, ISO 8601 text or an epoch number")
+        raise ConfigError(
+            f"column {name!r} is {kind_text(kind)}; a time is a timestamp, a date, ISO 8601 text or an epoch number"
+        )
     return Times(ms, is_missing, is_bad & ~is_missing)
 
 
@@ -110,7 +113,9 @@ def durations(name: str, column: pa.Array) -> Ints:
         return _known(column, ms, has_no_fraction & (numbers < 0), is_far)
     if pa.types.is_null(kind):
         return np.full(len(column), UNKNOWN)
-    raise ConfigError(f"column {name!r} is {kind}; a duration is milliseconds, an interval or text as in '15 min'")
+    raise ConfigError(
+        f"column {name!r} is {kind_text(kind)}; a duration is milliseconds, an interval or text as in '15 min'"
+    )
 
 
 def _known(column: pa.Array, ms: Ints, is_negative: Flags, is_far: Flags) -> Ints:
@@ -131,7 +136,7 @@ def is_text(kind: pa.DataType) -> bool:
     return kind in (pa.string(), pa.large_string())
 
 
-def is_whole(kind: pa.DataType) -> bool:
+def has_whole_numbers(kind: pa.DataType) -> bool:
     """Whether it has nothing but whole numbers. As uint64 Spark has decimals."""
     return bool(pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0))
 

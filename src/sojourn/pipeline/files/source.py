@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyarrow import dataset
 
 from ...errors import SourceError
+from ..columns.kinds import table_without_views
 from ..schema import QUARANTINE
 from . import lines, xes
 
@@ -140,7 +141,7 @@ def _format_of(path: str) -> str:
 def _from_dataset(source: Source) -> Log:
     _refuse_options(source)
     try:
-        return Log(_dataset(source).to_table(), _nothing())
+        return Log(table_without_views(_dataset(source).to_table()), _nothing())
     except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
         raise _unreadable(source, error) from None
 
