@@ -98,7 +98,7 @@ def packed(folder: Path) -> Path:
 
 
 def _settings(master: str | None, log4j: Path | None) -> dict[str, str]:
-    from ..pipeline.spark.schema import ARROW, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415  (needs Spark)
+    from ..pipeline.spark.schema import ARROW, MICROS, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415  (needs Spark)
 
     where = master or os.environ.get("MASTER") or LOCAL
     settings = {
@@ -107,6 +107,7 @@ def _settings(master: str | None, log4j: Path | None) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         **ARROW,
+        **MICROS,
     }
     if where.startswith("local"):
         settings |= {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from ..plan import Plan
 from ..schema import QUARANTINE
 from .events import ArrowLog
 from .reasons import Check, row_checks, rule_checks
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Aside(NamedTuple):
@@ -72,10 +75,18 @@ def as_json(table: pa.Table) -> pa.Array:
 
 
 def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times as text, since Python's own do not reach as far as ours."""
-    if pa.types.is_temporal(column.type) and not pa.types.is_duration(column.type):
-        return column.cast(pa.string())
-    return column
+    """Times and durations as text, since Python's own do not reach as far as ours."""
+    if pa.types.is_duration(column.type):
+        counts, per_second = column.cast(pa.int64()).to_pylist(), _PER_SECOND[column.type.unit]
+        return pa.chunked_array(
+            [[None if count is None else _seconds(count, per_second) for count in counts]], pa.string()
+        )
+    return column.cast(pa.string()) if pa.types.is_temporal(column.type) else column
+
+
+def _seconds(count: int, per_second: int) -> str:
+    """As "90 s" or "0.001 s", whatever the unit was."""
+    return f"{Decimal(count) / per_second:f} s" if count % per_second else f"{count // per_second} s"
 
 
 def _finite(value: Any) -> Any:

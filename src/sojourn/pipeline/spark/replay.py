@@ -22,6 +22,7 @@ from . import source as spark_source
 from .groups import with_groups
 from .log import quoted
 from .parcels import ODD
+from .parquet import writing
 
 ROWS_AT_ONCE = 500_000
 """How many rows are counted at once: few enough for memory, enough for NumPy."""
@@ -79,7 +80,8 @@ class SparkReplay:
     def _written(self, rows: DataFrame, folder: str) -> DataFrame:
         """What was written, as it is read back."""
         path = spark_source.located(self._spark, folder)
-        rows.write.mode("overwrite").parquet(path)
+        with writing(self._spark):
+            rows.write.mode("overwrite").parquet(path)
         return self._spark.read.schema(rows.schema).parquet(path)
 
     def _grouped(self) -> DataFrame:
