@@ -5,8 +5,10 @@ BIN    := .venv/bin
 READY  := .venv/.ready
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
+QUICK  := $(addprefix tests/,contract unit rules model property purgatory hub)
+
 .DEFAULT_GOAL := help
-.PHONY: help setup run live picture test check stress simulate cluster brokers kafka chaos mutants bench docs clean
+.PHONY: help setup run live picture quick test format check stress simulate cluster brokers kafka chaos mutants bench figures docs clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +31,18 @@ picture: $(READY) ## The picture in the README, from a run of half a minute
 
 test: check     ## Everything that must hold before a change lands
 	$(BIN)/python -m pytest
+
+quick: .venv-quick/.ready ## Timer, rules, purgatory and hub, without Java and Spark: about a minute
+	HYPOTHESIS_PROFILE=few .venv-quick/bin/python -m pytest $(QUICK)
+
+.venv-quick/.ready: pyproject.toml setup.py $(CORE)
+	@test -x .venv-quick/bin/python || $(PYTHON) -m venv .venv-quick
+	.venv-quick/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[quick]'
+	@touch $@
+
+format: $(READY) ## Style, mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
 check: $(READY) ## Style, types and who may import whom
 	$(BIN)/ruff check .
@@ -62,11 +76,14 @@ bench: $(READY) ## Every timer a Python programmer can pick, and Kafka's, side b
 	$(BIN)/python -m benchmarks timer --json benchmarks/results/timer.json
 	$(BIN)/python -m benchmarks bars benchmarks/results/timer.json
 
+figures: $(READY) ## The tables of README and docs, drawn from benchmarks/measured
+	$(BIN)/python -m benchmarks figures
+
 docs: $(READY)  ## The documentation as a site, in build/site; warnings are errors
 	@$(BIN)/python -c 'import furo, myst_parser, sphinx' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	$(BIN)/python -m sphinx -W --keep-going -q docs build/site
 	@echo 'open build/site/index.html'
 
 clean:          ## Remove everything that the other targets made
-	rm -rf .venv build dist src/*.egg-info src/sojourn/*/_core.c src/sojourn/*/_core.*.so benchmarks/kafka/target
+	rm -rf .venv .venv-quick build dist src/*.egg-info src/sojourn/*/_core.c src/sojourn/*/_core.*.so benchmarks/kafka/target
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -11,9 +11,10 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline.columns.times import Times, durations, times
+from sojourn.rules import Rule
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 UTC = dt.UTC
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
@@ -172,16 +173,18 @@ def test_arrow_reads_a_time_in_any_form(forms: dict[Any, int | None], kind: pa.D
 def test_spark_reads_a_time_as_arrow_does(
     spark: SparkSession, forms: dict[Any, int | None], kind: pa.DataType, up: bool
 ) -> None:
-    from sojourn.pipeline.spark import times as spark_times  # noqa: PLC0415  (an extra)
-
     column = pa.array([*forms, None], kind)
     schema = "at timestamp_ntz" if kind == pa.timestamp("us") else None  # or Spark would take it for New York's
-    frame = spark.createDataFrame(pa.table({"at": column}), schema)
-    read_there = spark_times.times("at", frame["at"], frame.schema["at"].dataType, "auto", up=up)
-    there = frame.select(read_there.alias("ms")).toArrow()["ms"].to_pylist()
-    assert dict(zip([*forms, None], there, strict=True)) == dict(
-        zip([*forms, None], read(times("at", column, "auto", up=up)), strict=True)
-    )
+    there = handed_over(spark.createDataFrame(pa.table({"at": column}), schema))["at"]
+    assert read(times("at", there, "auto", up=up)) == read(times("at", column, "auto", up=up))
+
+
+def handed_over(frame: DataFrame) -> dict[str, pa.Array]:
+    """The columns of a DataFrame as the executors get them, in the order of its rows."""
+    from sojourn.pipeline.spark.rows import arrow_rows, arrow_schema  # noqa: PLC0415  (an extra)
+
+    table = arrow_rows(frame.coalesce(1)).toArrow().cast(arrow_schema(frame))
+    return {name: table[name].combine_chunks() for name in table.column_names}
 
 
 def test_arrow_reads_whole_numbers_of_64_bits_without_a_sign() -> None:
@@ -280,23 +283,19 @@ def test_arrow_reads_durations_of_64_bits_without_a_sign() -> None:
 
 @pytest.mark.parametrize("form", DURATIONS)
 def test_spark_reads_a_duration_as_arrow_does(spark: SparkSession, form: str) -> None:
-    from sojourn.pipeline.spark import times as spark_times  # noqa: PLC0415  (an extra)
-
     values, kind = DURATIONS[form]
-    frame = spark.createDataFrame(pa.table({"within": pa.array(values, kind), "place": list(range(len(values)))}))
-    column = spark_times.durations_of("within", frame["within"], frame.schema["within"].dataType)
-    there = frame.orderBy("place").select(column.alias("ms")).toArrow()["ms"].to_pylist()
-    assert there == EXPECTED_DURATIONS[form]
+    there = handed_over(spark.createDataFrame(pa.table({"within": pa.array(values, kind)})))["within"]
+    assert durations("within", there).tolist() == EXPECTED_DURATIONS[form]
 
 
 @pytest.mark.parametrize(
     "column", [pa.array([True]), pa.array([[1]]), pa.array([b"x"])], ids=["bool", "list", "binary"]
 )
 def test_a_column_of_something_else_is_refused_by_name(spark: SparkSession, column: pa.Array) -> None:
-    from sojourn.pipeline.spark import times as spark_times  # noqa: PLC0415  (an extra)
+    from sojourn.pipeline import batch  # noqa: PLC0415  (an extra)
 
-    frame = spark.createDataFrame(pa.table({"when": column}))
     with pytest.raises(ConfigError, match=r"column 'when' is .*; a time is"):
         times("when", column, "auto")
+    frame = spark.createDataFrame(pa.table({"key": ["a"], "kind": ["open"], "when": column}))
     with pytest.raises(ConfigError, match=r"column 'when' is .*; a time is"):
-        spark_times.times("when", frame["when"], frame.schema["when"].dataType, "auto")
+        batch.outcomes(frame, Rule("r", "open", "done", within=5), at="when")

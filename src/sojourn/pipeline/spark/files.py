@@ -13,14 +13,12 @@ from urllib.parse import unquote, urlparse
 import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_type
 
-from ..columns.grouping import in_parallel
+from ..deal import in_parallel
 from ..files.meanings import arrow_schema
 from ..files.parquet import ParquetFiles, RowGroup, shares
-from .schema import SPARK_PARCELS
-from .worker import ReadEvents, ReadOperations
 
 READ = "spark.sojourn.read"
 """A setting of the session: "arrow", the default, or "spark", which has Spark read all that there is to read."""
@@ -52,13 +50,6 @@ def parquet_files(frame: DataFrame, columns: Iterable[str], words: Iterable[str]
     texts = tuple(name for name in dict.fromkeys(words) if wanted[name] == "string")
     schema = arrow_schema(paths[0])
     return ParquetFiles(shares(groups, tasks), pa.schema([schema.field(name) for name in names]), texts)
-
-
-def shared_out(spark: SparkSession, read: ReadEvents | ReadOperations) -> DataFrame:
-    """The parcels that the tasks read, each from its share. What cannot be read is refused here, not by the tasks."""
-    list(read.parcels(read.files.schema.empty_table()))
-    tasks = len(read.files.shares)
-    return spark.range(0, tasks, 1, tasks).mapInArrow(read, SPARK_PARCELS)
 
 
 def _paths(frame: DataFrame) -> list[str] | None:

@@ -19,9 +19,10 @@ from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from pyspark.sql.types import LongType, StructField, StructType
 
 from ...errors import SourceError
-from ..columns.grouping import in_parallel
+from ..deal import in_parallel
 from ..files.meanings import arrow_schema, not_for_spark
 from ..files.source import Source, files_at, is_remote
+from .rows import quoted
 from .schema import MICROS
 
 NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
@@ -79,7 +80,7 @@ def writing(spark: SparkSession) -> Iterator[None]:
 
 def converted(frame: DataFrame, meanings: Meanings) -> DataFrame:
     """The frame, with columns of whole numbers as what they are."""
-    columns = {name: _meant(F.col(f"`{name.replace('`', '``')}`"), kind) for name, kind in meanings.items()}
+    columns = {name: _meant(F.col(quoted(name)), kind) for name, kind in meanings.items()}
     return frame.withColumns(columns) if columns else frame
 
 

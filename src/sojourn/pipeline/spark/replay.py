@@ -20,9 +20,9 @@ from ..results.deadlines import Deadline
 from ..results.tally import Tallies, merged, tally
 from . import source as spark_source
 from .groups import with_groups
-from .log import quoted
 from .parcels import ODD
 from .parquet import writing
+from .rows import quoted
 
 ROWS_AT_ONCE = 500_000
 """How many rows are counted at once: few enough for memory, enough for NumPy."""

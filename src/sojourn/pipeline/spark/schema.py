@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import types as T  # noqa: N812  (as everybody does)
 
-from ..schema import OUTCOMES
+from ..schema import OUTCOMES, QUARANTINE
 from .parcels import PARCELS
 
 _TYPES = {
@@ -21,6 +21,7 @@ def spark_schema(schema: pa.Schema) -> T.StructType:
 
 
 SPARK_OUTCOMES = spark_schema(OUTCOMES)
+SPARK_QUARANTINE = spark_schema(QUARANTINE)
 SPARK_PARCELS = spark_schema(PARCELS)
 
 ARROW = {

@@ -9,7 +9,7 @@ from ...errors import ConfigError
 from ...rules import duration_text
 from .shape import Shape
 
-FORMAT = 1
+FORMAT = 2
 """Of the state; a version of ours that keeps another one has another number."""
 
 Settings = dict[str, str | int | bool]
