@@ -138,7 +138,7 @@ def _root_logger_silent(is_quiet: bool) -> Iterator[None]:
 
 
 def _settings(master: str | None, log4j: Path | None) -> dict[str, str]:
-    from ..pipeline.spark.schema import ARROW, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415  (needs Spark)
+    from ..pipeline.spark.schema import ARROW, MICROS, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415  (needs Spark)
 
     where = master or os.environ.get("MASTER") or LOCAL
     settings = {
@@ -147,6 +147,7 @@ def _settings(master: str | None, log4j: Path | None) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         **ARROW,
+        **MICROS,
     }
     if where.startswith("local"):
         settings |= {

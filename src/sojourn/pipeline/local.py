@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from ..rules import Duration, Rule, duration_ms, duration_text
 from . import decide
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
+from .columns.kinds import table_without_views
 from .columns.normal import Normal, column_of, normal_form, normal_schema, with_source_codes
 from .columns.operations import OPERATION, Given, read_operations
 from .columns.quarantine import set_aside
@@ -61,12 +62,13 @@ def decided(events: pa.Table, plan: Plan, operations: pa.Table | None = None) ->
     """The same, by a plan."""
     opens = operations is None
     plan.check_columns(events.column_names, opens=opens)
+    events = table_without_views(events)
     schema = with_source_codes(normal_schema(plan, events.schema, opens=opens))
     normal = normal_form(events, plan, schema, opens=opens)
     aside = pa.concat_tables(set_aside(events, reasons) for reasons in normal.reasons)
     if operations is None:
         return Result(pa.concat_tables([OUTCOMES.empty_table(), *_opened(plan, normal)]), aside)
-    given, refused = read_operations(operations, plan)
+    given, refused = read_operations(table_without_views(operations), plan)
     found = [OUTCOMES.empty_table(), *_given(plan, normal, given)]
     return Result(pa.concat_tables(found), pa.concat_tables([aside, refused]))
 

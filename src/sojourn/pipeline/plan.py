@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from ..errors import ConfigError
 from ..rules import Column, Reached, Rule, Seen, UntilColumn, duration_text
@@ -87,8 +88,8 @@ class Plan:
 def _check(rules: tuple[Rule, ...], unit: str) -> None:
     if not rules:
         raise ConfigError("no rule is given; give at least one")
-    if unit not in ("auto", "s", "ms"):
-        raise ConfigError(f'unit={unit!r} is not known; allowed are "auto", "s" and "ms"')
+    if unit not in get_args(Unit):
+        raise ConfigError(f"unit={unit!r} is not known; allowed are {', '.join(get_args(Unit))}")
     names = [rule.name for rule in rules]
     for rule in rules:
         if names.count(rule.name) > 1:

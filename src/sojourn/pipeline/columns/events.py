@@ -17,8 +17,9 @@ from ..kernel import UNREADABLE, Numbers
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
 from ..schema import AT, KEY, KIND, SOURCE
+from .kinds import kind_text, plain_type
 from .reasons import Amount, Limit, Word
-from .times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, is_text, times
+from .times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, has_whole_numbers, is_text, times
 
 NUMERIC = r"^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?\z"
 """A number, written as text."""
@@ -27,6 +28,8 @@ LONGEST = 2**31 - 1
 """So many bytes of text fit a column of Arrow's plain strings."""
 
 _WHOLE = 2**53
+_WHOLE_DECIMAL = r"^-?\d+(?:\.0*)?\z|^0E-\d+\z"
+"""What Arrow writes for a decimal without a fraction; 0E-10 is a zero with ten places."""
 
 
 class Texts(NamedTuple):
@@ -170,6 +173,8 @@ def _indices(words: pa.DictionaryArray) -> Ints:
 
 def texts(name: str, column: pa.Array) -> Texts:
     """A column as text; whole numbers count as such. `ConfigError` if it is made of something else."""
+    if column.type != plain_type(column.type):
+        column = column.cast(plain_type(column.type))
     is_missing = column.is_null().to_numpy(zero_copy_only=False)
     is_bad = np.zeros(len(column), bool)
     kind = column.type
@@ -180,9 +185,16 @@ def texts(name: str, column: pa.Array) -> Texts:
         is_whole = np.isfinite(values) & (np.abs(values) < _WHOLE) & (values == np.floor(values))
         whole = pa.array(np.where(is_whole, values, 0).astype(np.int64), mask=~is_whole)
         return Texts(whole.cast(pa.string()), is_missing, ~is_whole & ~is_missing)
-    if pa.types.is_integer(kind) or pa.types.is_null(kind):
+    if has_whole_numbers(kind) or pa.types.is_null(kind):
         return Texts(column.cast(pa.string()), is_missing, is_bad)
-    raise ConfigError(f"column {name!r} is {kind}; a key, a kind and a source are texts or whole numbers")
+    if pa.types.is_decimal(kind):
+        written = column.cast(pa.string())
+        has_no_fraction = pc.match_substring_regex(written, _WHOLE_DECIMAL)
+        whole = pc.if_else(
+            has_no_fraction, pc.replace_substring_regex(written, r"[.E].*", ""), pa.scalar(None, pa.string())
+        )
+        return Texts(whole, is_missing, whole.is_null().to_numpy(zero_copy_only=False) & ~is_missing)
+    raise ConfigError(f"column {name!r} is {kind_text(kind)}; a key, a kind and a source are texts or whole numbers")
 
 
 def number_type(kind: pa.DataType) -> pa.DataType:
@@ -200,7 +212,7 @@ def numbers(name: str, column: pa.Array) -> tuple[NDArray[Any], Flags, Flags]:
         is_number = pc.match_substring_regex(column, NUMERIC).fill_null(False)
         column = pc.if_else(is_number, column, pa.scalar(None, kind))
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise ConfigError(f"column {name!r} is {kind}; a rule reads numbers from it")
+        raise ConfigError(f"column {name!r} is {kind_text(kind)}; a rule reads numbers from it")
     values = floats(column)
     is_nan = np.isnan(values)
     return np.where(is_nan, 0, values), is_missing, is_nan & ~is_missing

@@ -17,6 +17,7 @@ from ..schema import QUARANTINE
 from .events import ArrowLog
 from .reasons import Check, row_checks, rule_checks
 
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _NEEDLESS = r"(?:(\.\d*[1-9])0+|\.0+)(Z?)$"
 
 
@@ -67,13 +68,28 @@ def as_json(table: pa.Table) -> pa.Array:
 
 
 def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times as text, since Python's own do not reach as far as ours: in UTC, with no more digits than they need."""
+    """Times and durations as text, since Python's own do not reach as far as ours.
+
+    Times are in UTC, with no more digits than they need, and none below the microsecond, as on Spark.
+    """
     kind = column.type
-    if not pa.types.is_temporal(kind) or pa.types.is_duration(kind):
+    if not pa.types.is_temporal(kind):
         return column
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
-        column = column.cast(pa.timestamp(kind.unit, "UTC"))
+    if pa.types.is_duration(kind):
+        texts = [_seconds(count, kind.unit) for count in column.cast(pa.int64()).to_pylist()]
+        return pa.chunked_array([texts], pa.string())
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp(kind.unit, None if kind.tz is None else "UTC"))
+        column = pc.floor_temporal(column, unit="microsecond") if kind.unit == "ns" else column
     return pc.replace_substring_regex(column.cast(pa.string()), _NEEDLESS, r"\1\2")
+
+
+def _seconds(count: int | None, unit: str) -> str | None:
+    """A duration as "90 s" or "0.001 s", whatever its unit; rounded as Spark has it, away from 0 to the microsecond."""
+    if count is None:
+        return None
+    micros = -(-abs(count) * 10**6 // _PER_SECOND[unit])
+    return f"{'-' * (count < 0)}{micros // 10**6}{f'.{micros % 10**6:06}'.rstrip('0').rstrip('.')} s"
 
 
 def _finite(value: Any) -> Any:

@@ -21,6 +21,7 @@ from ..results.tally import Tallies, for_all, merged, tally
 from . import source as spark_source
 from .groups import with_groups
 from .parcels import ODD
+from .parquet import writing
 from .rows import quoted
 
 ROWS_AT_ONCE = 500_000
@@ -85,7 +86,8 @@ class SparkReplay:
     def _written(self, rows: DataFrame, folder: str) -> DataFrame:
         """What was written, as it is read back."""
         path = spark_source.located(self._spark, folder)
-        rows.write.mode("overwrite").parquet(path)
+        with writing(self._spark):
+            rows.write.mode("overwrite").parquet(path)
         return self._spark.read.schema(rows.schema).parquet(path)
 
     def _grouped(self) -> DataFrame:

@@ -31,6 +31,9 @@ ARROW = {
 """How Spark cuts what it hands to Python. Under a limit in bytes it measures the batch again after every row, a quarter
 of all it does in a replay; so there is none, and rows that are few enough for keys of a megabyte."""
 
+MICROS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+"""How Spark writes times to Parquet. By itself it writes INT96, an old form that other readers take for nanoseconds."""
+
 UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 """Options of the Java virtual machine: Arrow does not ask at every value whether it is there, as Spark has done so."""
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 import pyarrow as pa
-from pyarrow import parquet
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everyone calls them)
@@ -16,8 +15,9 @@ from pyspark.sql.types import StringType, StructType
 
 from ...errors import SourceError
 from ..files.lines import CORRUPT, FIELDS, NOT_JSON
-from ..files.source import Source, files_at, is_remote
+from ..files.source import Source, is_remote
 from ..schema import REASON, ROW, RULE
+from . import parquet
 
 
 class SparkRead(NamedTuple):
@@ -33,10 +33,19 @@ def read(spark: SparkSession, source: Source) -> SparkRead:
     try:
         return reader(spark, replace(source, path=located(spark, source.path)))
     except AnalysisException as error:
-        reason = (error.getMessage() or str(error)).partition("\n")[0]
-        raise SourceError(f"{source.path!r} cannot be read as {source.format}: {reason}") from error
+        raise _unreadable(source, error) from error
     except (pa.ArrowInvalid, OSError) as error:
         raise SourceError(f"{source.path!r} cannot be read as {source.format}: {error}") from error
+
+
+def parquet_stream(
+    spark: SparkSession, source: Source, schema: StructType | None, options: Mapping[str, str]
+) -> DataFrame:
+    """Parquet files, as a stream. Without a schema, those that are there show it."""
+    try:
+        return parquet.read_stream(spark, replace(source, path=located(spark, source.path)), schema, options)
+    except AnalysisException as error:
+        raise _unreadable(source, error) from error
 
 
 def located(spark: SparkSession, path: str) -> str:
@@ -50,19 +59,17 @@ def is_here(spark: SparkSession, path: str) -> bool:
     return not is_remote(path) and str(hadoop.get("fs.defaultFS", "file:///")).startswith("file:")
 
 
+def _unreadable(source: Source, error: AnalysisException) -> SourceError:
+    reason = (error.getMessage() or str(error)).partition("\n")[0]
+    return SourceError(f"{source.path!r} cannot be read as {source.format}: {reason}")
+
+
 def _from_spark(spark: SparkSession, source: Source) -> SparkRead:
     return SparkRead(spark.read.format(source.format).options(**source.options).load(source.path), None)
 
 
 def _from_parquet(spark: SparkSession, source: Source) -> SparkRead:
-    """Times in nanoseconds, as pandas writes them, are not for Spark: it takes them as numbers, and we tell it."""
-    nanos = _nanosecond_columns(source)
-    if not nanos:
-        return _from_spark(spark, source)
-    spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
-    events = _from_spark(spark, source).events
-    times = {name: F.timestamp_micros(F.floor(F.col(f"`{name}`") / 1000).cast("bigint")) for name in nanos}
-    return SparkRead(events.withColumns(times), None)
+    return SparkRead(parquet.read(spark, source), None)
 
 
 def _from_csv(spark: SparkSession, source: Source) -> SparkRead:
@@ -100,12 +107,6 @@ def _parted(events: DataFrame, reason: str) -> SparkRead:
         F.lit(None).cast("string").alias(RULE), F.lit(reason).alias(REASON), row.alias(ROW)
     )
     return SparkRead(readable, unreadable)
-
-
-def _nanosecond_columns(source: Source) -> list[str]:
-    files = files_at(source.path)
-    schema: pa.Schema = parquet.read_schema(files[0]) if files else pa.schema([])
-    return [field.name for field in schema if pa.types.is_timestamp(field.type) and field.type.unit == "ns"]
 
 
 _READERS: dict[str, Callable[[SparkSession, Source], SparkRead]] = {

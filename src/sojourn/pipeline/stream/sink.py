@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from ...errors import ConfigError
 from .. import schema as S  # noqa: N812
+from ..spark.parquet import writing
 from .files import Files
 from .frame import METRICS, decided, set_aside
 from .owner import claim
@@ -105,7 +106,8 @@ class Folder:
     def publish(self, rows: DataFrame, table: str, batch: Batch) -> None:
         """Written under another name first: a rename makes all of it visible at once."""
         draft, target = f"{self._path}/_draft-{batch.number}", f"{self._path}/{table}/batch={batch.number}"
-        rows.write.mode("overwrite").parquet(draft)
+        with writing(rows.sparkSession):
+            rows.write.mode("overwrite").parquet(draft)
         if self._files.exists(target):
             self._files.delete(draft)
         else:

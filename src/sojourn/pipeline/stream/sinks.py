@@ -7,6 +7,7 @@ import importlib.util
 from pyspark.sql import DataFrame, SparkSession
 
 from ...errors import ConfigError
+from ..spark.parquet import writing
 from ..spark.source import located
 from . import kafka
 from .files import Files
@@ -50,7 +51,8 @@ class Delta:
 
     def __call__(self, rows: DataFrame, table: str, batch: Batch) -> None:
         options = {"txnAppId": f"sojourn {batch.stream}", "txnVersion": str(batch.number)}
-        rows.write.format("delta").mode("append").options(**options).save(f"{self._path}/{OUTCOMES}")
+        with writing(rows.sparkSession):
+            rows.write.format("delta").mode("append").options(**options).save(f"{self._path}/{OUTCOMES}")
 
 
 def show(rows: DataFrame, table: str, batch: Batch) -> None:
