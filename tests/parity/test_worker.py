@@ -81,7 +81,7 @@ def table_of(outcomes: Batches) -> pa.Table:
 def given_by_worker(
     plan: Plan, given: Sequence[Given], log: Sequence[Event], shards: int, random: Random, folder: Path, *, many: bool
 ) -> pa.Table:
-    schema = event_schema(plan, dict.fromkeys(plan.numbers, False), opens=False)
+    schema = event_schema(plan, dict.fromkeys(plan.numbers, pa.float64()), opens=False)
     table = as_table(given)
     if not many:
         table = table.set_column(2, "key", table["keys"].combine_chunks().flatten())
@@ -103,7 +103,7 @@ def test_what_events_open_ends_as_in_the_fold(seed: int, shards: int, tmp_path: 
     rules = [random_rules.rule(random, f"r{i}") for i in range(6)]
     log = random_rules.log(random, random.choice([0, 10, 100, 400]))
     plan = Plan.of(rules, "ms")
-    schema = event_schema(plan, dict.fromkeys(plan.numbers, False), opens=True)
+    schema = event_schema(plan, dict.fromkeys(plan.numbers, pa.float64()), opens=True)
     source = files(as_log(log).select(LOG.names), tmp_path / "log", random)
     dealt = read(ReadEvents(source, plan, schema, opens=True, shards=shards), source)
     found = mapped(Decide(plan, schema), shuffled(dealt, random))

@@ -73,7 +73,7 @@ def decided(
     opens = operations is None
     log = _log(events, plan, opens=opens)
     shards = shards_for(int(events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
-    schema = event_schema(plan, {name: log.is_whole(name) for name in plan.numbers}, opens=opens)
+    schema = event_schema(plan, {name: log.number_type(name) for name in plan.numbers}, opens=opens)
     dealt = _dealt(events, log, Deal(schema, S.KEY, shards), opens=opens, odd=odd)
     if operations is None:
         return _together(dealt).mapInArrow(Decide(plan, schema), SPARK_OUTCOMES)

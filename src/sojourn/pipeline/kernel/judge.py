@@ -139,9 +139,11 @@ def _missing(rule: Rule, ending: NDArray[np.int8], at: Ints, known: Evidences) -
     return Words(codes, texts)
 
 
-def _missing_text(until: Condition, state: tuple[int, ...], found: Mapping[Leaf, tuple[Ints, list[int] | None]]) -> str:
+def _missing_text(
+    until: Condition, state: tuple[int, ...], found: Mapping[Leaf, tuple[Ints, list[Progress] | None]]
+) -> str:
     have = {
-        leaf: Progress(value if amounts is None else amounts[value])
+        leaf: Progress(value) if amounts is None else amounts[value]
         for value, (leaf, (_, amounts)) in zip(state, found.items(), strict=True)
     }
     return missing_text(until, have.__getitem__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from pyspark.sql import types as T  # noqa: N812
@@ -13,7 +14,7 @@ from ...errors import ConfigError
 from ...rules import Column as WithinColumn
 from ...rules import UntilColumn
 from .. import schema as S  # noqa: N812
-from ..columns.events import NUMERIC
+from ..columns.numbers import NUMERIC
 from ..columns.reasons import Amount, Check, Limit, Word
 from ..columns.times import NEGATIVE, TOO_FAR, UNKNOWN
 from ..plan import Plan
@@ -70,6 +71,13 @@ class SparkLog:
         _, kind = self._typed(self.plan.column_of(number))
         return isinstance(kind, T.IntegralType)
 
+    def number_type(self, number: str) -> pa.DataType:
+        """What numbers are on their way to the executors."""
+        _, kind = self._typed(self.plan.column_of(number))
+        if isinstance(kind, T.DecimalType):
+            return pa.decimal128(kind.precision, kind.scale)
+        return pa.int64() if isinstance(kind, T.IntegralType) else pa.float64()
+
     def number(self, name: str) -> Column:
         """The number that a rule reads; null where there is none."""
         theirs = self.plan.column_of(name)
@@ -79,7 +87,9 @@ class SparkLog:
                 return column.cast("long")
             case T.StringType():
                 value = F.when(column.rlike(NUMERIC), column).cast("double")
-            case T.FloatType() | T.DoubleType() | T.DecimalType():
+            case T.DecimalType():
+                return column
+            case T.FloatType() | T.DoubleType():
                 value = column.cast("double")
             case _:
                 raise ConfigError(f"column {theirs!r} is {kind.simpleString()}; a rule reads numbers from it")

@@ -16,11 +16,12 @@ import pyarrow as pa
 
 from ..columns.events import ArrowLog, in_one_piece
 from ..columns.grouping import Groups, by_key, by_key_and_asked
+from ..columns.numbers import kernel_numbers
 from ..columns.operations import Given, first_of_each_name, is_repeated, usable_operations
 from ..columns.outcomes import outcome_table
 from ..columns.quarantine import checked
 from ..files.parquet import ParquetFiles
-from ..kernel import UNREADABLE, Events, Numbers, counted, given, judge, openings
+from ..kernel import UNREADABLE, Events, counted, given, judge, openings
 from ..kernel.columns import Lanes
 from ..kernel.search import Ints, order_by
 from ..plan import Plan
@@ -65,9 +66,9 @@ def deadline_column(place: int) -> str:
     return f"deadline_{place}"
 
 
-def event_schema(plan: Plan, is_whole: Mapping[str, bool], *, opens: bool) -> pa.Schema:
-    """Events, as they go by key. `is_whole` says of each of the plan's numbers whether they are all whole ones."""
-    numbers = [(number_column(i), _number_type(is_whole[name])) for i, name in enumerate(plan.numbers)]
+def event_schema(plan: Plan, types: Mapping[str, pa.DataType], *, opens: bool) -> pa.Schema:
+    """Events, as they go by key. `types` says of each of the plan's numbers what they are: `numbers.number_type`."""
+    numbers = [(number_column(i), types[name]) for i, name in enumerate(plan.numbers)]
     deadlines = [(deadline_column(i), pa.int64()) for i, _ in enumerate(plan.withins) if opens]
     source = [(SOURCE, pa.string())] * _has_sources(plan)
     return pa.schema([(KEY, pa.string()), (KIND, pa.int16()), (AT, pa.int64()), *source, *numbers, *deadlines])
@@ -117,8 +118,7 @@ class ReadEvents:
         if log.source is not None:
             columns[SOURCE] = log.source.values
         for i, name in enumerate(plan.numbers):
-            numbers = log.number(name)
-            columns[number_column(i)] = pa.array(numbers.values, mask=~numbers.is_number)
+            columns[number_column(i)] = log.number_column(name)
         if self.opens:
             columns |= {deadline_column(i): log.deadline(within) for i, within in enumerate(plan.withins)}
         whole = record_batch(self.schema, [columns[name] for name in self.schema.names])
@@ -324,7 +324,10 @@ def _events(plan: Plan, table: pa.Table, rows: Ints, starts: Ints, groups: Group
         kind=table[KIND].to_numpy()[rows],
         kinds=plan.kinds,
         source=source,
-        numbers={name: _numbers(table[number_column(i)]).take(rows) for i, name in enumerate(plan.numbers)},
+        numbers={
+            name: kernel_numbers(in_one_piece(table[number_column(i)])).take(rows)
+            for i, name in enumerate(plan.numbers)
+        },
         deadlines={w: table[name].fill_null(UNREADABLE).to_numpy()[rows] for w, name in deadlines.items()},
     )
 
@@ -337,11 +340,3 @@ def _has_sources(plan: Plan) -> bool:
 def _codes(sources: pa.Array) -> Ints:
     codes = sources if pa.types.is_int64(sources.type) else sources.dictionary_encode("encode").indices
     return np.asarray(codes.to_numpy())
-
-
-def _numbers(column: pa.ChunkedArray) -> Numbers:
-    return Numbers(column.fill_null(0).to_numpy(), column.is_valid().to_numpy())
-
-
-def _number_type(is_whole: bool) -> pa.DataType:
-    return pa.int64() if is_whole else pa.float64()

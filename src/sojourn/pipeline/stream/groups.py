@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..kernel import UNREADABLE, Events, Numbers
+from ..columns.numbers import kernel_numbers
+from ..kernel import UNREADABLE, Events
 from ..kernel.search import Flags, Ints
 from ..schema import AT, DEADLINE, KEY, KIND, OPENED_AT, SOURCE
 from .shape import EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, SINCE, Shape
@@ -86,7 +87,7 @@ class Groups:
             kind=self.kind,
             kinds=self.shape.plan.kinds,
             source=None if source is None else source.dictionary_encode("encode").indices.to_numpy(),
-            numbers={number: _numbers(self.rows[name]) for number, name in self.shape.number_names.items()},
+            numbers={number: kernel_numbers(self.rows[name]) for number, name in self.shape.number_names.items()},
             deadlines={within: self._deadlines() for within in self.shape.plan.withins},
         )
 
@@ -147,8 +148,3 @@ def _ints(column: pa.Array) -> Ints:
 def _flags(column: pa.Array) -> Flags:
     values: Flags = column.to_numpy(zero_copy_only=False)
     return values
-
-
-def _numbers(column: pa.Array) -> Numbers:
-    is_number = column.is_valid().to_numpy(zero_copy_only=False)
-    return Numbers(column.fill_null(0).to_numpy(), is_number)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
+import pyarrow as pa
+
 from ...errors import ConfigError
 from ...rules import duration_text
 from .shape import Shape
@@ -16,7 +18,7 @@ Settings = dict[str, str | int | bool]
 
 
 def settings_of(shape: Shape, late_ms: int, shards: int) -> Settings:
-    types = ", ".join(f"{number} {kind}" for number, kind in shape.numbers.items())
+    types = ", ".join(f"{number} {type_text(kind)}" for number, kind in shape.numbers.items())
     return {
         "format": FORMAT,
         "rule": shape.rule.to_toml(),
@@ -25,6 +27,19 @@ def settings_of(shape: Shape, late_ms: int, shards: int) -> Settings:
         "shards": shards,
         "eager": shape.is_eager,
     }
+
+
+def type_text(kind: pa.DataType) -> str:
+    """int64, double or, for example, decimal128(10,2)."""
+    return str(kind).replace(" ", "")
+
+
+def type_of(text: str) -> pa.DataType:
+    """What `type_text` was made of."""
+    if text.startswith("decimal"):
+        make = pa.decimal128 if text.startswith("decimal128") else pa.decimal256
+        return make(*map(int, text[text.index("(") + 1 : -1].split(",")))
+    return {"int64": pa.int64(), "double": pa.float64()}[text]
 
 
 def fingerprint(settings: Settings) -> str:

@@ -44,7 +44,8 @@ TIME = pa.timestamp("us", tz="UTC")
 class Shape:
     """What a stream under one rule sends and keeps; equal shapes understand each other's state.
 
-    `numbers` gives the type of each column of numbers, int64 or float64, by the name that the rule gives it.
+    `numbers` gives the type of each column of numbers (`columns.numbers.number_type`), by the name that the rule gives
+    it.
     """
 
     plan: Plan
