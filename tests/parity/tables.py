@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from sojourn.pipeline import local
-from sojourn.pipeline.schema import OUTCOME_TIMES
+from sojourn.pipeline.schema import OUTCOME_TIMES, OUTCOMES
 from sojourn.rules import Event, Outcome, Rule, outcomes
 
 LOG = pa.schema(
@@ -51,6 +51,7 @@ def text(number: object) -> str | None:
 
 def as_outcomes(table: pa.Table) -> list[Outcome]:
     """The rows of an outcome table, by name; times as epoch milliseconds."""
+    table = table.select(OUTCOMES.names)
     for name in OUTCOME_TIMES:
         ms = table[name].cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
         table = table.set_column(table.column_names.index(name), name, ms)

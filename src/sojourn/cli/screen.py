@@ -13,6 +13,7 @@ from rich.table import Table
 
 from ..pipeline.report.words import Words, share_text, words_of
 from ..pipeline.results.tally import STATUSES, Tally
+from ..pipeline.schema import UNKNOWN
 from ..rules import Rule
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def _table(tally: Tally, words: Words) -> Table:
             table.add_row(f"  {words[status]}", f"{number:,}", share_text(number, tally.counts.opened))
     for deadline, counts in sorted(tally.what_if.items(), key=lambda entry: (entry[0].is_shift, entry[0].ms)):
         share = share_text(counts.completed, counts.opened)
-        table.add_row(f"  if {deadline}", f"{counts.completed:,}", share, style="cyan")
+        unknown = f"{counts.unknown:,} {words[UNKNOWN]}" if counts.unknown else ""
+        table.add_row(f"  if {deadline}", f"{counts.completed:,}", share, unknown, style="cyan")
     return table
 
 

@@ -18,15 +18,17 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from ..errors import ConfigError
-from ..rules import Duration, Rule, duration_ms, duration_text
+from ..rules import Duration, Rule, duration_ms
 from . import schema as S  # noqa: N812
 from .columns.reasons import row_checks, rule_checks
 from .plan import Plan
+from .results.deadlines import Deadline
+from .results.what_if import HAS_CANCELLED, MAY_CANCEL, PART, WhatIf
 from .spark.files import parquet_files, shared_out
 from .spark.log import SparkLog, first_reason, quoted, row_as_json
 from .spark.operations import SparkOperations
 from .spark.parcels import ODD, SHARD, shards_for
-from .spark.schema import SPARK_OUTCOMES, SPARK_PARCELS
+from .spark.schema import SPARK_DECIDED, SPARK_PARCELS, spark_schema
 from .spark.worker import (
     Deal,
     Decide,
@@ -63,29 +65,32 @@ def outcomes(
     events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    return decided(events, plan, operations)
+    return decided(events, plan, operations).select(*S.OUTCOMES.names)
 
 
 def decided(
     events: DataFrame, plan: Plan, operations: DataFrame | None = None, odd: Observation | None = None
 ) -> DataFrame:
-    """The same, by a plan. The first job that runs tells `odd`, under ODD, whether rows of the log were set aside."""
+    """The same, by a plan, as `schema.DECIDED`.
+
+    The first job that runs tells `odd`, under ODD, whether rows of the log were set aside.
+    """
     opens = operations is None
     log = _log(events, plan, opens=opens)
     shards = shards_for(int(events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
     schema = event_schema(plan, {name: log.number_type(name) for name in plan.numbers}, opens=opens)
     dealt = _dealt(events, log, Deal(schema, S.KEY, shards), opens=opens, odd=odd)
     if operations is None:
-        return _together(dealt).mapInArrow(Decide(plan, schema), SPARK_OUTCOMES)
+        return _together(dealt).mapInArrow(Decide(plan, schema), SPARK_DECIDED)
     given = SparkOperations(operations, plan)
     at_home = _together(given.dealt(shards))
     sent = at_home.mapInArrow(Send(given.has_many_keys, shards), SPARK_PARCELS)
     met = _together(dealt.union(sent))
     if not given.has_many_keys:
-        return met.mapInArrow(DecideGiven(plan, schema), SPARK_OUTCOMES)
+        return met.mapInArrow(DecideGiven(plan, schema), SPARK_DECIDED)
     hand = Hand(plan, schema)
     handed = met.mapInArrow(hand, SPARK_PARCELS)
-    return _together(handed.union(at_home)).mapInArrow(DecideHanded(plan, hand.handed, shards), SPARK_OUTCOMES)
+    return _together(handed.union(at_home)).mapInArrow(DecideHanded(plan, hand.handed, shards), SPARK_DECIDED)
 
 
 def quarantined(
@@ -113,31 +118,16 @@ def quarantined(
     return aside if operations is None else aside.unionByName(SparkOperations(operations, plan).quarantined())
 
 
-def what_if(outcomes: DataFrame, withins: Sequence[Duration]) -> DataFrame:
-    """How the operations of an outcome table would have ended within each of these instead, as `schema.WHAT_IF`.
-
-    As `local.what_if`: one pass over the table, whatever the number of deadlines.
-    """
-    counts = F.array(*(F.struct(*_counts(duration_ms(within))) for within in withins))
-    return outcomes.groupBy(S.RULE).agg(counts.alias("counts")).select(S.RULE, F.inline("counts"))
-
-
-def _counts(within_ms: int) -> list[Column]:
-    waited = F.unix_millis(S.MET_AT) - F.unix_millis(S.OPENED_AT)
-    is_cancelled = F.col(S.OUTCOME) == S.CANCELLED
-    cancelled = is_cancelled & (F.col(S.WAITED_MS) <= within_ms)
-    completed = ~is_cancelled & F.coalesce(waited <= within_ms, F.lit(False))
-    expired = ~(cancelled | completed)
-    counted = {
-        S.OPENED: F.lit(True),
-        S.COMPLETED: completed,
-        S.EXPIRED: expired,
-        S.CANCELLED: cancelled,
-        S.MET_LATE: expired & waited.isNotNull(),
-        S.NEVER_MET: expired & waited.isNull(),
-    }
-    named = [F.lit(duration_text(within_ms)).alias(S.WITHIN), F.lit(within_ms).cast("long").alias(S.WITHIN_MS)]
-    return named + [F.count_if(flag).alias(name) for name, flag in counted.items()]
+def what_if(outcomes: DataFrame, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = ()) -> DataFrame:
+    """How the operations of an outcome table would have ended within each of these instead: `local.what_if`, lazily."""
+    asked = tuple(Deadline(duration_ms(within)) for within in withins)
+    counted = WhatIf(asked, (rules,) if isinstance(rules, Rule) else tuple(rules))
+    parts = outcomes.select(S.RULE, S.OUTCOME, *S.OUTCOME_TIMES).mapInArrow(counted, spark_schema(PART))
+    sums = [F.sum(name).alias(name) for name in (*S.COUNTS, HAS_CANCELLED)]
+    rows = parts.groupBy(S.RULE, S.WITHIN, S.WITHIN_MS, MAY_CANCEL).agg(*sums)
+    is_meant = F.col(MAY_CANCEL).isNull() | (F.col(MAY_CANCEL) == (F.col(HAS_CANCELLED) > 0))
+    place = F.array_position(F.array(*(F.lit(deadline.ms).cast("long") for deadline in asked)), F.col(S.WITHIN_MS))
+    return rows.where(is_meant).orderBy(S.RULE, place).select(*S.WHAT_IF.names)
 
 
 def _log(events: DataFrame, plan: Plan, *, opens: bool) -> SparkLog:

@@ -7,20 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ..rules import Duration, Rule, duration_ms, duration_text
+from ..rules import Duration, Rule, duration_ms
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .columns.events import ArrowLog
 from .columns.grouping import by_key, in_parallel, shards_for, shards_of
 from .columns.operations import read_operations
 from .columns.outcomes import outcome_table
 from .columns.quarantine import set_aside
-from .decide_given import decided
-from .kernel import NEVER, Events, judge, openings
+from .decide_given import decided as decided_given
+from .kernel import Events, judge, openings
 from .kernel.columns import Lanes
 from .kernel.search import Ints
 from .plan import Plan
+from .results.deadlines import Deadline
+from .results.what_if import what_if_table
 
 
 class Result(NamedTuple):
@@ -54,6 +55,12 @@ def outcomes(
     events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
+    found = decided(events, plan, operations)
+    return found._replace(outcomes=found.outcomes.select(S.OUTCOMES.names))
+
+
+def decided(events: pa.Table, plan: Plan, operations: pa.Table | None = None) -> Result:
+    """The same, by a plan; the outcomes as `schema.DECIDED`."""
     opens = operations is None
     plan.check_columns(events.column_names, opens=opens)
     log = ArrowLog(events, plan)
@@ -62,42 +69,19 @@ def outcomes(
     if operations is None:
         return Result(pa.concat_tables(_opened(plan, log, rows)), aside.table)
     found, refused = read_operations(operations, plan)
-    return Result(pa.concat_tables(decided(plan, log, rows, found)), pa.concat_tables([aside.table, refused]))
+    return Result(pa.concat_tables(decided_given(plan, log, rows, found)), pa.concat_tables([aside.table, refused]))
 
 
-def what_if(outcomes: pa.Table, withins: Sequence[Duration]) -> pa.Table:
+def what_if(outcomes: pa.Table, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = ()) -> pa.Table:
     """How the operations of an outcome table would have ended within each of these instead, as `schema.WHAT_IF`.
 
-    From `met_at`, so without a second run. A cancellation that came after the deadline of the table is not known there:
-    under a rule that cancels, ask for shorter deadlines than its own only. Under `keeps_alive` there is nothing to ask.
+    From `met_at`, so without a second run. A cancellation that came after the deadline is not in the table: under a
+    rule that cancels, what a longer deadline would have made of an expired operation is `unknown`. Whether a rule
+    cancels is what `rules` say; without them, whether an operation of the table was cancelled. Under `keeps_alive` an
+    outcome does not tell what another deadline would have made of it: with `rules` all of it is unknown.
     """
-    rules = outcomes[S.RULE].combine_chunks().dictionary_encode()
-    rule, opened_at = rules.indices.to_numpy(), _ms(outcomes[S.OPENED_AT])
-    is_cancelled = pc.equal(outcomes[S.OUTCOME], S.CANCELLED).to_numpy()
-    met_after = np.where(outcomes[S.MET_AT].is_null().to_numpy(), NEVER, _ms(outcomes[S.MET_AT]) - opened_at)
-    cancelled_after = _ms(outcomes[S.AT]) - opened_at
-
-    def counts(within_ms: int) -> dict[str, Ints]:
-        cancelled = is_cancelled & (cancelled_after <= within_ms)
-        completed = ~is_cancelled & (met_after <= within_ms)
-        expired = ~(cancelled | completed)
-        flags = {S.OPENED: expired | ~expired, S.COMPLETED: completed, S.EXPIRED: expired, S.CANCELLED: cancelled}
-        flags |= {S.MET_LATE: expired & (met_after < NEVER), S.NEVER_MET: expired & (met_after == NEVER)}
-        return {name: np.bincount(rule[flag], minlength=len(names)) for name, flag in flags.items()}
-
-    names = rules.dictionary.to_pylist()
-    asked = [(duration_ms(within), counts(duration_ms(within))) for within in withins]
-    rows = [
-        {S.RULE: name, S.WITHIN: duration_text(ms), S.WITHIN_MS: ms, **{of: int(n[place]) for of, n in found.items()}}
-        for place, name in enumerate(names)
-        for ms, found in asked
-    ]
-    return pa.Table.from_pylist(rows, S.WHAT_IF)
-
-
-def _ms(column: pa.ChunkedArray) -> Ints:
-    values: Ints = column.cast(S.TIME).cast(pa.int64()).fill_null(0).to_numpy()
-    return values
+    asked = [Deadline(duration_ms(within)) for within in withins]
+    return what_if_table(outcomes, asked, (rules,) if isinstance(rules, Rule) else rules)
 
 
 def _opened(plan: Plan, log: ArrowLog, rows: Ints) -> Iterable[pa.Table]:
