@@ -320,7 +320,7 @@ def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(monkeypatch:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by zero\nand more")
 
-    monkeypatch.setattr(local, "outcomes", broken)
+    monkeypatch.setattr(local, "decided", broken)
     assert refused(code=70) == "error: ZeroDivisionError: by zero (--debug shows where)"
     ended = sojourn("--debug", "replay", "orders.parquet", "--rule", "paid.toml", "--engine", "local")
     assert (ended.code, ended.err.splitlines()[1]) == (70, "Traceback (most recent call last):")
@@ -332,7 +332,7 @@ def test_of_a_workers_traceback_the_last_line_is_told(monkeypatch: pytest.Monkey
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("from the worker:\nTraceback (most recent call last):\n  File\nKeyError: 'x'\n")
 
-    monkeypatch.setattr(local, "outcomes", broken)
+    monkeypatch.setattr(local, "decided", broken)
     assert refused(code=70) == "error: RuntimeError: KeyError: 'x' (--debug shows where)"
 
 
@@ -340,5 +340,5 @@ def test_an_interruption_is_not_a_failure(monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local, "outcomes", interrupted)
+    monkeypatch.setattr(local, "decided", interrupted)
     assert refused(code=130) == "interrupted"

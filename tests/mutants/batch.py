@@ -44,8 +44,8 @@ MUTANTS = [
     Mutant(
         "a number that is none is 0",
         WORKER,
-        "pa.array(numbers.values, mask=~numbers.is_number)",
-        "pa.array(numbers.values)",
+        "= log.number_column(name)",
+        "= log.number_column(name).fill_null(0)",
     ),
     Mutant("those given twice are sent", WORKER, "sent if len(rows) == len(own.rule) else", "sent if len(rows) else"),
     Mutant(

@@ -9,6 +9,7 @@ LINES = "src/sojourn/pipeline/files/lines.py"
 SOURCES = "src/sojourn/pipeline/files/source.py"
 BINS = "src/sojourn/pipeline/results/bins.py"
 TALLY = "src/sojourn/pipeline/results/tally.py"
+WHAT_IF = "src/sojourn/pipeline/results/what_if.py"
 DEADLINES = "src/sojourn/pipeline/results/deadlines.py"
 COMPARE = "src/sojourn/pipeline/results/compare.py"
 GROUPS = "src/sojourn/pipeline/results/groups.py"
@@ -69,27 +70,35 @@ MUTANTS = [
     ),
     Mutant("merging forgets the wider of the two", BINS, "width = max(self.width, other.width)", "width = self.width"),
     Mutant("a calendar gets wider than its days", BINS, " or width > self.widest", ""),
-    Mutant("another deadline excludes its own instant", TALLY, "(c.met_at <= until)", "(c.met_at < until)"),
     Mutant(
-        "another deadline forgets cancellations", TALLY, "(c.status == _CANCELLED) & (c.at <= until)", "c.status < 0"
+        "another deadline forgets cancellations",
+        WHAT_IF,
+        "verdict(c.met_at, c.cancelled_at, until)",
+        "verdict(c.met_at, np.full(len(until), NEVER), until)",
     ),
     Mutant(
-        "another deadline cancels what it ends first",
+        "what nobody can know is told", WHAT_IF, "if may_cancel and not c.is_all_known:", "if False and may_cancel:"
+    ),
+    Mutant("what is known is not told", WHAT_IF, "if may_cancel and not c.is_all_known:", "if may_cancel:"),
+    Mutant("a shorter deadline leaves the end open", WHAT_IF, "is_open &= until > c.deadline", "is_open &= until >= 0"),
+    Mutant("one millisecond is room for a cancellation", WHAT_IF, "is_open &= c.met_at != c.deadline + 1", "pass"),
+    Mutant(
+        "those cancelled before they were met would complete",
         TALLY,
-        "(c.status == _CANCELLED) & (c.at <= until)",
-        "c.status == _CANCELLED",
+        "could_complete = was_met & (c.met_at <= c.cancelled_at)",
+        "could_complete = was_met",
     ),
     Mutant(
         "a shift may end before the opening",
-        TALLY,
+        WHAT_IF,
         "np.maximum((c.deadline if deadline.is_shift else c.opened_at) + deadline.ms, c.opened_at)",
         "(c.deadline if deadline.is_shift else c.opened_at) + deadline.ms",
     ),
     Mutant(
         "the cancelled are among those met",
         TALLY,
-        "was_met = (c.status == _COMPLETED) | (c.status == _MET_LATE)",
-        "was_met = c.is_met",
+        "was_met = (c.status == COMPLETED) | (c.status == MET_LATE)",
+        "was_met = c.met_at < 2**63 - 1",
     ),
     Mutant("the slowest are the fastest", TALLY, "c.met_at - c.deadline)", "c.deadline - c.met_at)"),
     Mutant(

@@ -16,7 +16,7 @@ from parity.operations import Given, as_table, by_law, operations
 from parity.tables import LOG, as_outcomes, by_fold
 from parity.tables import as_table as as_log
 from sojourn.pipeline import deal
-from sojourn.pipeline.columns.normal import schema_of
+from sojourn.pipeline.columns.normal import normal_schema
 from sojourn.pipeline.files.parquet import ParquetFiles, RowGroup, shares
 from sojourn.pipeline.plan import Plan
 from sojourn.pipeline.schema import OUTCOMES
@@ -82,7 +82,7 @@ def table_of(outcomes: Batches) -> pa.Table:
 def given_by_worker(
     plan: Plan, given: Sequence[Given], log: Sequence[Event], shards: int, random: Random, folder: Path, *, many: bool
 ) -> pa.Table:
-    schema = schema_of(plan, dict.fromkeys(plan.numbers, pa.float64()), opens=False)
+    schema = normal_schema(plan, dict.fromkeys(plan.numbers, pa.float64()), opens=False)
     table = as_table(given)
     if not many:
         table = table.set_column(2, "key", table["keys"].combine_chunks().flatten())
@@ -104,7 +104,7 @@ def test_what_events_open_ends_as_in_the_fold(seed: int, shards: int, tmp_path: 
     rules = [random_rules.rule(random, f"r{i}") for i in range(6)]
     log = random_rules.log(random, random.choice([0, 10, 100, 400]))
     plan = Plan.of(rules, "ms")
-    schema = schema_of(plan, dict.fromkeys(plan.numbers, pa.float64()))
+    schema = normal_schema(plan, dict.fromkeys(plan.numbers, pa.float64()))
     source = files(as_log(log).select(LOG.names), tmp_path / "log", random)
     dealt = read(ReadEvents(plan, schema, opens=True, shards=shards, files=source), source)
     found = mapped(Decide(plan, schema), shuffled(dealt, random))
@@ -176,7 +176,7 @@ def test_rows_without_a_key_or_a_time_stay_behind_and_are_counted(shards: int, t
         }
     )
     plan = Plan.of(rule, "ms")
-    schema = schema_of(plan, {})
+    schema = normal_schema(plan, {})
     source = files(table, tmp_path / "log", Random(0))
     dealt = read(ReadEvents(plan, schema, opens=True, shards=shards, files=source), source)
     assert sum(odd or 0 for batch in dealt for odd in batch["odd"].to_pylist()) == 3

@@ -15,6 +15,7 @@ from rich.text import Text
 from ..pipeline.report.words import Words, share_text, words_of
 from ..pipeline.results.summary import by_size
 from ..pipeline.results.tally import STATUSES, Tally
+from ..pipeline.schema import UNKNOWN
 from ..rules import Rule
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ def _table(tally: Tally, words: Words) -> Table:
             table.add_row(f"  {words[status]}", f"{number:,}", share_text(number, tally.counts.opened))
     for deadline, counts in sorted(tally.what_if.items(), key=lambda entry: (entry[0].is_shift, entry[0].ms)):
         share = share_text(counts.completed, counts.opened)
-        table.add_row(f"  if {deadline}", f"{counts.completed:,}", share, style="cyan")
+        unknown = f"{counts.unknown:,} {words[UNKNOWN]}" if counts.unknown else ""
+        table.add_row(f"  if {deadline}", f"{counts.completed:,}", share, unknown, style="cyan")
     return table
 
 

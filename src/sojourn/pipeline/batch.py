@@ -13,18 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from ..errors import ConfigError
-from ..rules import Duration, Rule, duration_ms, duration_text
+from ..rules import Duration, Rule, duration_ms
 from . import schema as S  # noqa: N812
-from .columns.normal import normal_schema
+from .columns.normal import normal_schema, number_types
 from .plan import Plan
+from .results.deadlines import Deadline
+from .results.what_if import HAS_CANCELLED, MAY_CANCEL, PART, WhatIf
 from .spark.operations import SparkOperations
 from .spark.parcels import ODD, SHARD, shards_for
 from .spark.rows import arrow_rows, arrow_schema, parcels
-from .spark.schema import SPARK_OUTCOMES, SPARK_PARCELS, SPARK_QUARANTINE
+from .spark.schema import SPARK_DECIDED, SPARK_PARCELS, SPARK_QUARANTINE, spark_schema
 from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, ReadEvents, Send, SetAside
 
 
@@ -50,31 +52,34 @@ def outcomes(
     events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    return decided(events, plan, operations)
+    return decided(events, plan, operations).select(*S.OUTCOMES.names)
 
 
 def decided(
     events: DataFrame, plan: Plan, operations: DataFrame | None = None, odd: Observation | None = None
 ) -> DataFrame:
-    """The same, by a plan. The first job that runs tells `odd`, under ODD, how many rows of the log were set aside."""
+    """The same, by a plan, as `schema.DECIDED`.
+
+    The first job that runs tells `odd`, under ODD, how many rows of the log were set aside.
+    """
     opens = operations is None
     _check(events, plan, opens=opens)
     shards = shards_for(int(events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
-    schema = normal_schema(plan, arrow_schema(events), opens=opens)
+    schema = normal_schema(plan, number_types(plan, arrow_schema(events)), opens=opens)
     read = parcels(events, ReadEvents(plan, schema, opens, shards), plan.needed(opens=opens), plan.words)
     if odd is not None:
         read = read.observe(odd, F.coalesce(F.sum(ODD), F.lit(0)).alias(ODD))
     if operations is None:
-        return _shuffled_by_shard(read).mapInArrow(Decide(plan, schema), SPARK_OUTCOMES)
+        return _shuffled_by_shard(read).mapInArrow(Decide(plan, schema), SPARK_DECIDED)
     given = SparkOperations(operations, plan)
     at_home = _shuffled_by_shard(given.parcels(shards))
     sent = at_home.mapInArrow(Send(given.has_many_keys, shards), SPARK_PARCELS)
     shuffled = _shuffled_by_shard(read.union(sent))
     if not given.has_many_keys:
-        return shuffled.mapInArrow(DecideOnOneKey(plan, schema), SPARK_OUTCOMES)
+        return shuffled.mapInArrow(DecideOnOneKey(plan, schema), SPARK_DECIDED)
     handed = shuffled.mapInArrow(Hand(plan, schema), SPARK_PARCELS)
     decide = DecideOnManyKeys(plan, schema, shards)
-    return _shuffled_by_shard(handed.union(at_home)).mapInArrow(decide, SPARK_OUTCOMES)
+    return _shuffled_by_shard(handed.union(at_home)).mapInArrow(decide, SPARK_DECIDED)
 
 
 def quarantined(
@@ -98,36 +103,21 @@ def set_aside(events: DataFrame, plan: Plan, operations: DataFrame | None = None
     """The same, by a plan."""
     opens = operations is None
     _check(events, plan, opens=opens)
-    schema = normal_schema(plan, arrow_schema(events), opens=opens)
+    schema = normal_schema(plan, number_types(plan, arrow_schema(events)), opens=opens)
     aside = arrow_rows(events).mapInArrow(SetAside(plan, schema, opens), SPARK_QUARANTINE)
     return aside if operations is None else aside.unionByName(SparkOperations(operations, plan).quarantined())
 
 
-def what_if(outcomes: DataFrame, withins: Sequence[Duration]) -> DataFrame:
-    """How the operations of an outcome table would have ended within each of these instead, as `schema.WHAT_IF`.
-
-    As `local.what_if`: one pass over the table, whatever the number of deadlines.
-    """
-    counts = F.array(*(F.struct(*_counts(duration_ms(within))) for within in withins))
-    return outcomes.groupBy(S.RULE).agg(counts.alias("counts")).select(S.RULE, F.inline("counts"))
-
-
-def _counts(within_ms: int) -> list[Column]:
-    waited = F.unix_millis(S.MET_AT) - F.unix_millis(S.OPENED_AT)
-    is_cancelled = F.col(S.OUTCOME) == S.CANCELLED
-    cancelled = is_cancelled & (F.col(S.WAITED_MS) <= within_ms)
-    completed = ~is_cancelled & F.coalesce(waited <= within_ms, F.lit(False))
-    expired = ~(cancelled | completed)
-    counted = {
-        S.OPENED: F.lit(True),
-        S.COMPLETED: completed,
-        S.EXPIRED: expired,
-        S.CANCELLED: cancelled,
-        S.MET_LATE: expired & waited.isNotNull(),
-        S.NEVER_MET: expired & waited.isNull(),
-    }
-    named = [F.lit(duration_text(within_ms)).alias(S.WITHIN), F.lit(within_ms).cast("long").alias(S.WITHIN_MS)]
-    return named + [F.count_if(flag).alias(name) for name, flag in counted.items()]
+def what_if(outcomes: DataFrame, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = ()) -> DataFrame:
+    """How the operations of an outcome table would have ended within each of these instead: `local.what_if`, lazily."""
+    asked = tuple(Deadline(duration_ms(within)) for within in withins)
+    counted = WhatIf(asked, (rules,) if isinstance(rules, Rule) else tuple(rules))
+    parts = outcomes.select(S.RULE, S.OUTCOME, *S.OUTCOME_TIMES).mapInArrow(counted, spark_schema(PART))
+    sums = [F.sum(name).alias(name) for name in (*S.COUNTS, HAS_CANCELLED)]
+    rows = parts.groupBy(S.RULE, S.WITHIN, S.WITHIN_MS, MAY_CANCEL).agg(*sums)
+    is_meant = F.col(MAY_CANCEL).isNull() | (F.col(MAY_CANCEL) == (F.col(HAS_CANCELLED) > 0))
+    place = F.array_position(F.array(*(F.lit(deadline.ms).cast("long") for deadline in asked)), F.col(S.WITHIN_MS))
+    return rows.where(is_meant).orderBy(S.RULE, place).select(*S.WHAT_IF.names)
 
 
 def _check(events: DataFrame, plan: Plan, *, opens: bool) -> None:

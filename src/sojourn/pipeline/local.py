@@ -8,20 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ..rules import Duration, Rule, duration_ms, duration_text
+from ..rules import Duration, Rule, duration_ms
 from . import decide
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .columns.kinds import table_without_views
-from .columns.normal import Normal, column_of, normal_form, normal_schema, with_source_codes
+from .columns.normal import Normal, column_of, normal_form
 from .columns.operations import OPERATION, Given, read_operations
 from .columns.quarantine import set_aside
 from .deal import by_shard, dealt_out, in_parallel, shards_for
-from .kernel import NEVER
 from .kernel.search import Ints
 from .plan import Plan
-from .schema import OUTCOMES
+from .results.deadlines import Deadline
+from .results.what_if import what_if_table
+from .schema import DECIDED
 
 
 class Result(NamedTuple):
@@ -55,57 +55,34 @@ def outcomes(
     events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    return decided(events, plan, operations)
+    found = decided(events, plan, operations)
+    return found._replace(outcomes=found.outcomes.select(S.OUTCOMES.names))
 
 
 def decided(events: pa.Table, plan: Plan, operations: pa.Table | None = None) -> Result:
-    """The same, by a plan."""
+    """The same, by a plan; the outcomes as `schema.DECIDED`."""
     opens = operations is None
     plan.check_columns(events.column_names, opens=opens)
     events = table_without_views(events)
-    schema = with_source_codes(normal_schema(plan, events.schema, opens=opens))
-    normal = normal_form(events, plan, schema, opens=opens)
+    normal = normal_form(events, plan, opens=opens)
     aside = pa.concat_tables(set_aside(events, reasons) for reasons in normal.reasons)
     if operations is None:
-        return Result(pa.concat_tables([OUTCOMES.empty_table(), *_opened(plan, normal)]), aside)
+        return Result(pa.concat_tables([DECIDED.empty_table(), *_opened(plan, normal)]), aside)
     given, refused = read_operations(table_without_views(operations), plan)
-    found = [OUTCOMES.empty_table(), *_given(plan, normal, given)]
+    found = [DECIDED.empty_table(), *_given(plan, normal, given)]
     return Result(pa.concat_tables(found), pa.concat_tables([aside, refused]))
 
 
-def what_if(outcomes: pa.Table, withins: Sequence[Duration]) -> pa.Table:
+def what_if(outcomes: pa.Table, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = ()) -> pa.Table:
     """How the operations of an outcome table would have ended within each of these instead, as `schema.WHAT_IF`.
 
-    From `met_at`, so without a second run. A cancellation that came after the deadline of the table is not known there:
-    under a rule that cancels, ask for shorter deadlines than its own only. Under `keeps_alive` there is nothing to ask.
+    From `met_at`, so without a second run. A cancellation that came after the deadline is not in the table: under a
+    rule that cancels, what a longer deadline would have made of an expired operation is `unknown`. Whether a rule
+    cancels is what `rules` say; without them, whether an operation of the table was cancelled. Under `keeps_alive` an
+    outcome does not tell what another deadline would have made of it: with `rules` all of it is unknown.
     """
-    rules = outcomes[S.RULE].combine_chunks().dictionary_encode()
-    rule, opened_at = rules.indices.to_numpy(), _ms(outcomes[S.OPENED_AT])
-    is_cancelled = pc.equal(outcomes[S.OUTCOME], S.CANCELLED).to_numpy()
-    met_after = np.where(outcomes[S.MET_AT].is_null().to_numpy(), NEVER, _ms(outcomes[S.MET_AT]) - opened_at)
-    cancelled_after = _ms(outcomes[S.AT]) - opened_at
-
-    def counts(within_ms: int) -> dict[str, Ints]:
-        cancelled = is_cancelled & (cancelled_after <= within_ms)
-        completed = ~is_cancelled & (met_after <= within_ms)
-        expired = ~(cancelled | completed)
-        flags = {S.OPENED: expired | ~expired, S.COMPLETED: completed, S.EXPIRED: expired, S.CANCELLED: cancelled}
-        flags |= {S.MET_LATE: expired & (met_after < NEVER), S.NEVER_MET: expired & (met_after == NEVER)}
-        return {name: np.bincount(rule[flag], minlength=len(names)) for name, flag in flags.items()}
-
-    names = rules.dictionary.to_pylist()
-    asked = [(duration_ms(within), counts(duration_ms(within))) for within in withins]
-    rows = [
-        {S.RULE: name, S.WITHIN: duration_text(ms), S.WITHIN_MS: ms, **{of: int(n[place]) for of, n in found.items()}}
-        for place, name in enumerate(names)
-        for ms, found in asked
-    ]
-    return pa.Table.from_pylist(rows, S.WHAT_IF)
-
-
-def _ms(column: pa.ChunkedArray) -> Ints:
-    values: Ints = column.cast(S.TIME).cast(pa.int64()).fill_null(0).to_numpy()
-    return values
+    asked = [Deadline(duration_ms(within)) for within in withins]
+    return what_if_table(outcomes, asked, (rules,) if isinstance(rules, Rule) else rules)
 
 
 def _opened(plan: Plan, normal: Normal) -> Iterator[pa.Table]:

@@ -97,13 +97,15 @@ class LocalReplay:
         job.check(self._log.events.column_names)
         operations = None if job.operations is None else job.operations.read().events
         self._operations = operations
-        result = local.outcomes(self._log.events, job.rules, unit=job.unit, operations=operations, **job.named())
-        self.outcomes: pa.Table = result.outcomes
+        result = local.decided(self._log.events, job.plan(), operations)
+        self._decided: pa.Table = result.outcomes
+        self.outcomes: pa.Table = result.outcomes.select(S.OUTCOMES.names)
         self.quarantine: pa.Table = pa.concat_tables([self._log.unreadable, result.quarantine])
 
     @cached_property
     def tallies(self) -> Tallies:
-        return for_all(self._job.rules, tally(self._grouped(), self._job.what_if), self._job.what_if)
+        found = tally(self._grouped(), self._job.what_if, self._job.rules)
+        return for_all(self._job.rules, found, self._job.what_if)
 
     @cached_property
     def quarantined(self) -> Counter[str]:
@@ -120,8 +122,8 @@ class LocalReplay:
 
     def _grouped(self) -> pa.Table:
         if self._job.by is None:
-            return self.outcomes
-        return with_groups(self.outcomes, self._job.by, self._job.plan(), self._log.events, self._operations)
+            return self._decided
+        return with_groups(self._decided, self._job.by, self._job.plan(), self._log.events, self._operations)
 
 
 def counted(texts: pa.Array | pa.ChunkedArray) -> Counter[str]:

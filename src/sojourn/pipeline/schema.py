@@ -26,16 +26,20 @@ KEYS, WITHIN = "keys", "within"
 REASON, ROW = "reason", "row"
 """What a quarantine table has, beside RULE: why a row was set aside, and the row itself as JSON."""
 
-WITHIN_MS, OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET = (
-    "within_ms",
+WITHIN_MS = "within_ms"
+OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET, UNKNOWN = COUNTS = (
     "opened",
     "completed",
     "expired",
     "cancelled",
     "met_late",
     "never_met",
+    "unknown",
 )
-"""What a what-if table has, beside RULE and WITHIN: counts of operations, under each deadline."""
+"""What a what-if table has, beside RULE, WITHIN and WITHIN_MS: counts of operations, under each deadline."""
+
+CANCELLED_AT = "cancelled_at"
+"""Beside the columns of an outcome table, inside the engines: the first cancellation, whatever the deadline."""
 
 ENDINGS = (COMPLETED, EXPIRED, CANCELLED)
 """What stands in the column OUTCOME."""
@@ -66,6 +70,9 @@ OUTCOMES = pa.schema(
 )
 """An outcome table, as `local.outcomes` gives it."""
 
+DECIDED = OUTCOMES.append(pa.field(CANCELLED_AT, TIME))
+"""The same, inside the engines."""
+
 GIVEN = pa.schema(
     [
         (OPERATION_ID, pa.string()),
@@ -93,13 +100,11 @@ WHAT_IF = pa.schema(
     [
         pa.field(RULE, pa.string(), nullable=False),
         pa.field(WITHIN, pa.string(), nullable=False),
-        *(
-            pa.field(name, pa.int64(), nullable=False)
-            for name in (WITHIN_MS, OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET)
-        ),
+        *(pa.field(name, pa.int64(), nullable=False) for name in (WITHIN_MS, *COUNTS)),
     ]
 )
-"""A row for each rule and deadline; `expired` = `met_late` + `never_met`."""
+"""A row for each rule and deadline: `opened` = `completed` + `expired` + `cancelled` + `unknown`, and `expired` =
+`met_late` + `never_met`."""
 
 
 def record_batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:

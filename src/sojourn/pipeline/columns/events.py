@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from ...errors import ConfigError
 from ...rules import Column, UntilColumn
@@ -18,11 +17,9 @@ from ..kernel.search import Flags, Ints
 from ..plan import Plan
 from ..schema import AT, KEY, KIND, SOURCE
 from .kinds import kind_text, plain_type
+from .numbers import Read, kernel_numbers, read_numbers
 from .reasons import Amount, Limit, Word
 from .times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, has_whole_numbers, is_text, times
-
-NUMERIC = r"^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?\z"
-"""A number, written as text."""
 
 LONGEST = 2**31 - 1
 """So many bytes of text fit a column of Arrow's plain strings."""
@@ -46,7 +43,8 @@ class ArrowLog:
     def __init__(self, table: pa.Table, plan: Plan) -> None:
         self._table = table
         self._plan = plan
-        self._numbers: dict[str, tuple[NDArray[Any], Flags, Flags]] = {}
+        self._read: dict[str, Read] = {}
+        self._numbers: dict[str, Numbers] = {}
         self._deadlines: dict[Column | UntilColumn, Ints] = {}
 
     @cached_property
@@ -92,13 +90,17 @@ class ArrowLog:
         return np.equal(self.kind_code, self._plan.kinds.index(kind))
 
     def number(self, name: str) -> Numbers:
-        values, is_missing, is_bad = self._read_number(name)
-        return Numbers(values, ~(is_missing | is_bad))
+        if name not in self._numbers:
+            self._numbers[name] = kernel_numbers(self.number_column(name))
+        return self._numbers[name]
+
+    def number_column(self, name: str) -> pa.Array:
+        """The same in Arrow, null where there is none."""
+        return self._read_number(name).values
 
     def amount(self, number: str) -> Amount:
-        values, is_missing, is_bad = self._read_number(number)
-        is_fit = (values >= 0) & (values < np.inf)
-        return Amount(is_missing, is_bad, ~(is_missing | is_bad | is_fit))
+        read, numbers = self._read_number(number), self.number(number)
+        return Amount(read.is_missing, read.is_bad, numbers.is_number & ~numbers.is_amount, read.is_long)
 
     def deadline(self, within: Column | UntilColumn) -> Ints:
         """The deadline that each row names; UNREADABLE if it does not."""
@@ -143,11 +145,11 @@ class ArrowLog:
             return self._texts(ours)
         return Texts(words, words.is_null().to_numpy(zero_copy_only=False), np.zeros(len(words), bool))
 
-    def _read_number(self, name: str) -> tuple[NDArray[Any], Flags, Flags]:
-        if name not in self._numbers:
+    def _read_number(self, name: str) -> Read:
+        if name not in self._read:
             theirs = self._plan.column_of(name)
-            self._numbers[name] = numbers(theirs, self._column(theirs))
-        return self._numbers[name]
+            self._read[name] = read_numbers(theirs, self._column(theirs))
+        return self._read[name]
 
 
 def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
@@ -195,24 +197,3 @@ def texts(name: str, column: pa.Array) -> Texts:
         )
         return Texts(whole, is_missing, whole.is_null().to_numpy(zero_copy_only=False) & ~is_missing)
     raise ConfigError(f"column {name!r} is {kind_text(kind)}; a key, a kind and a source are texts or whole numbers")
-
-
-def number_type(kind: pa.DataType) -> pa.DataType:
-    """What numbers of a type become: int64 or float64."""
-    return pa.int64() if pa.types.is_integer(kind) and not pa.types.is_uint64(kind) else pa.float64()
-
-
-def numbers(name: str, column: pa.Array) -> tuple[NDArray[Any], Flags, Flags]:
-    """A column as int64 or float64, with where there is nothing, and where what there is is not a number."""
-    is_missing = column.is_null().to_numpy(zero_copy_only=False)
-    kind = column.type
-    if number_type(kind) == pa.int64():
-        return column.cast(pa.int64()).fill_null(0).to_numpy(), is_missing, np.zeros(len(column), bool)
-    if is_text(kind):
-        is_number = pc.match_substring_regex(column, NUMERIC).fill_null(False)
-        column = pc.if_else(is_number, column, pa.scalar(None, kind))
-    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise ConfigError(f"column {name!r} is {kind_text(kind)}; a rule reads numbers from it")
-    values = floats(column)
-    is_nan = np.isnan(values)
-    return np.where(is_nan, 0, values), is_missing, is_nan & ~is_missing

@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..kernel import Events, Numbers
+from ..kernel import Events
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
 from ..schema import AT, KEY, KIND, SOURCE, record_batch
-from .events import LONGEST, ArrowLog, in_one_piece, number_type
+from .events import ArrowLog, in_one_piece
+from .kinds import plain_type
+from .numbers import kernel_numbers, number_type
 from .quarantine import Reasons, checked
 
 
@@ -53,23 +55,18 @@ def deadline_column(place: int) -> str:
     return f"deadline_{place}"
 
 
-def normal_schema(plan: Plan, log: pa.Schema, *, opens: bool = True) -> pa.Schema:
-    """The normal form of a log with these columns; `opens` says whether its events open operations."""
-    return schema_of(plan, {name: number_type(log.field(plan.column_of(name)).type) for name in plan.numbers}, opens)
+def number_types(plan: Plan, log: pa.Schema) -> dict[str, pa.DataType]:
+    """The types of the plan's numbers in a log with these columns; that one of them has no numbers is found later."""
+    kinds = {name: plain_type(log.field(plan.column_of(name)).type) for name in plan.numbers}
+    return {name: number_type(kind) or pa.float64() for name, kind in kinds.items()}
 
 
-def schema_of(plan: Plan, numbers: Mapping[str, pa.DataType], opens: bool = True) -> pa.Schema:
-    """The same, by the types of its numbers."""
+def normal_schema(plan: Plan, numbers: Mapping[str, pa.DataType], *, opens: bool = True) -> pa.Schema:
+    """The normal form with numbers of these types; `opens` says whether events open operations."""
     source = [(SOURCE, pa.string())] * has_sources(plan)
     named = [(number_column(i), numbers[name]) for i, name in enumerate(plan.numbers)]
     deadlines = [(deadline_column(i), pa.int64()) for i, _ in enumerate(plan.withins) if opens]
     return pa.schema([(KEY, pa.string()), (KIND, pa.int16()), (AT, pa.int64()), *source, *named, *deadlines])
-
-
-def with_source_codes(schema: pa.Schema) -> pa.Schema:
-    """The same with numbers for sources: they mean the same among the events of one table only."""
-    place = schema.get_field_index(SOURCE)
-    return schema if place < 0 else schema.set(place, pa.field(SOURCE, pa.int64()))
 
 
 def has_sources(plan: Plan) -> bool:
@@ -77,23 +74,31 @@ def has_sources(plan: Plan) -> bool:
     return plan.columns.get(SOURCE, plan.columns[KEY]) != plan.columns[KEY]
 
 
-def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema, *, opens: bool = True) -> Normal:
-    """The events of a table. Rows that cannot be used are void: `usable` leaves them out."""
+def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *, opens: bool = True) -> Normal:
+    """The events of a table. Rows that cannot be used are void: `usable` leaves them out.
+
+    Parts of a log that are to be put together have one `schema`. Without one, for a log that is all here, sources are
+    codes, and columns are no wider than they need.
+    """
     log = ArrowLog(table, plan)
     is_usable, reasons = checked(plan, log, len(table), opens=opens)
-    columns: dict[str, Any] = {KEY: log.key.values, KIND: log.kind_code, AT: log.at.ms}
-    if SOURCE in schema.names and log.source is not None:
-        columns[SOURCE] = log.source.values if schema.field(SOURCE).type == pa.string() else log.source_code
-    for i, name in enumerate(plan.numbers):
-        numbers = log.number(name)
-        columns[number_column(i)] = pa.array(numbers.values, mask=~numbers.is_number)
-    if opens:
-        columns |= {deadline_column(i): log.deadline(within) for i, within in enumerate(plan.withins)}
-    if log.key.values.nbytes > LONGEST:
-        schema = schema.set(0, pa.field(KEY, pa.large_string()))
-    events = record_batch(schema, [columns[name] for name in schema.names])
+    columns = _columns(log, plan, opens=opens, has_codes=schema is None)
+    if schema is None:
+        events = pa.RecordBatch.from_pydict(columns)
+    else:
+        events = record_batch(schema, [columns[name] for name in schema.names])
     has_time = ~(log.at.is_missing | log.at.is_bad)
     return Normal(events, has_time, np.flatnonzero(is_usable & (log.kind_code >= 0)), reasons)
+
+
+def _columns(log: ArrowLog, plan: Plan, *, opens: bool, has_codes: bool) -> dict[str, Any]:
+    columns: dict[str, Any] = {KEY: log.key.values, KIND: log.kind_code, AT: log.at.ms}
+    if log.source is not None and has_sources(plan):
+        columns[SOURCE] = log.source_code if has_codes else log.source.values
+    columns |= {number_column(i): log.number_column(name) for i, name in enumerate(plan.numbers)}
+    if opens:
+        columns |= {deadline_column(i): log.deadline(within) for i, within in enumerate(plan.withins)}
+    return columns
 
 
 def kernel_events(
@@ -116,7 +121,9 @@ def kernel_events(
         kind=column_of(events, KIND).to_numpy()[order],
         kinds=plan.kinds,
         source=source,
-        numbers={name: _numbers(column_of(events, number_column(i)), order) for i, name in enumerate(plan.numbers)},
+        numbers={
+            name: kernel_numbers(column_of(events, number_column(i))).take(order) for i, name in enumerate(plan.numbers)
+        },
         deadlines={within: column_of(events, name).to_numpy()[order] for within, name in deadlines.items()},
     )
 
@@ -129,8 +136,3 @@ def column_of(events: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
 def _codes(sources: pa.Array) -> Ints:
     codes = sources if pa.types.is_int64(sources.type) else sources.dictionary_encode("encode").indices
     return np.asarray(codes.to_numpy())
-
-
-def _numbers(column: pa.Array, order: Ints) -> Numbers:
-    is_number = column.is_valid().to_numpy(zero_copy_only=False)
-    return Numbers(column.fill_null(0).to_numpy(), is_number).take(order)

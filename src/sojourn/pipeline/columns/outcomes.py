@@ -25,7 +25,10 @@ def outcome_table(
     operation_id: pa.Array | None = None,
     time: pa.DataType = S.TIME,
 ) -> pa.Table:
-    """A row for each operation. `key` and, where operations have names of their own, `operation_id` go with them."""
+    """A row for each operation, as `schema.DECIDED`.
+
+    `key` and, where operations have names of their own, `operation_id` go with them.
+    """
     columns = {
         S.OPERATION_ID: _operation_ids(rule, key, operations) if operation_id is None else _texts_of(operation_id),
         S.RULE: pa.repeat(rule.name, len(key)),
@@ -38,8 +41,9 @@ def outcome_table(
         S.MET_AT: _times(verdicts.met_at, time),
         S.DECIDED_BY: _texts(verdicts.decided_by),
         S.MISSING: _texts(verdicts.missing),
+        S.CANCELLED_AT: pa.nulls(len(key), time) if rule.cancels is None else _times(verdicts.cancelled_at, time),
     }
-    fields = [f.with_type(time) if f.name in S.OUTCOME_TIMES else f for f in S.OUTCOMES]
+    fields = [f.with_type(time) if f.type == S.TIME else f for f in S.DECIDED]
     return pa.table([columns[f.name].cast(f.type) for f in fields], schema=pa.schema(fields))
 
 

@@ -24,11 +24,15 @@ class Word(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """What is known of a column of numbers; `is_unfit` where there is one, but below 0 or infinite."""
+    """What is known of a column of numbers; `is_unfit` where there is one, but below 0 or infinite.
+
+    `is_long` where a text has too many digits; None if there are no texts.
+    """
 
     is_missing: Flag
     is_bad: Flag
     is_unfit: Flag
+    is_long: Flag | None = None
 
 
 class Limit(NamedTuple):
@@ -90,6 +94,9 @@ def rule_checks(rule: Rule, facts: Facts, *, opens: bool = True) -> list[Check]:
             amount = facts.amount(of)
             checks.append((is_kind & amount.is_missing, f"no {of} on {leaf.kind!r}"))
             checks.append((is_kind & amount.is_bad, f"{of} of {leaf.kind!r} is not a number"))
+            if amount.is_long is not None:
+                reason = f"{of} of {leaf.kind!r} is too long; a number in a text has at most 38 digits before the point"
+                checks.append((is_kind & amount.is_long, reason))
             if isinstance(leaf, Total):
                 reason = f"{of} of {leaf.kind!r} cannot be added up; allowed are finite numbers >= 0"
                 checks.append((is_kind & amount.is_unfit, reason))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from ...rules import Outcome, Rule
 from .. import schema as S  # noqa: N812
 from .bins import DAY, WIDTHS, Bins, Ints
+from .counts import COMPLETED, MET_LATE, NEVER_MET
+from .counts import STATUSES as STATUSES
+from .counts import Counts as Counts
 from .deadlines import Deadline
-from .rows import ms_or_zero, outcome_rows
-
-STATUSES = (S.COMPLETED, S.MET_LATE, S.NEVER_MET, S.CANCELLED)
-"""What became of an operation, in the words of the summary: the expired are those met late and those never met."""
+from .rows import outcome_rows
+from .what_if import ended, status_within
 
 EXAMPLES = 12
 """How many of the slowest, and of those never met, a tally remembers."""
@@ -37,29 +38,8 @@ OTHERS = "..."
 GROUP = "group"
 """The column that says to which group an operation belongs, where an outcome table has one."""
 
-_COMPLETED, _MET_LATE, _NEVER_MET, _CANCELLED = range(len(STATUSES))
 _Bools = NDArray[np.bool_]
 _Name = TypeVar("_Name")
-
-
-class Counts(NamedTuple):
-    """How many operations ended how, in the order of `STATUSES`."""
-
-    completed: int = 0
-    met_late: int = 0
-    never_met: int = 0
-    cancelled: int = 0
-
-    @property
-    def opened(self) -> int:
-        return sum(self)
-
-    @property
-    def expired(self) -> int:
-        return self.met_late + self.never_met
-
-    def plus(self, other: Counts) -> Counts:
-        return Counts(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +48,12 @@ class Tally:
 
     `allowed`    how long they were allowed to take: the shortest, and the longest.
     `opened_at`  when they were opened, by status.
-    `slack`      how long before its deadline each was met, by status; negative if late. Only completed and met late.
+    `slack`      how long before its deadline each was met, by status; negative if late. Only those that complete under
+                 some deadline, as far as that is known.
     `waited`     how long each was pending, by status.
     `missing`    what those that did not complete lacked.
     `slowest`    those met last, seen from their deadlines; `unmet`: those never met, the last opened first.
+    `is_all_known`   whether cancellations after the deadline are known, or cannot be.
     """
 
     counts: Counts
@@ -84,6 +66,7 @@ class Tally:
     missing: Mapping[str, Counts]
     slowest: tuple[Outcome, ...]
     unmet: tuple[Outcome, ...]
+    is_all_known: bool
 
     def plus(self, other: Tally) -> Tally:
         """Both, as if counted together."""
@@ -98,6 +81,7 @@ class Tally:
             _limited(_added(self.missing, other.missing)),
             tuple(sorted(self.slowest + other.slowest, key=_latest_first)[:EXAMPLES]),
             tuple(sorted(self.unmet + other.unmet, key=_last_opened_first)[:EXAMPLES]),
+            self.is_all_known and other.is_all_known,
         )
 
 
@@ -105,13 +89,14 @@ Tallies = dict[str, Tally]
 """The tally of each rule, by its name."""
 
 
-def tally(outcomes: pa.Table, what_if: Sequence[Deadline] = ()) -> Tallies:
-    """The tallies of an outcome table, or of a part of one."""
-    rules = outcomes.column(S.RULE)
-    names = sorted(pc.unique(rules).to_pylist())
-    if len(names) == 1:
-        return {names[0]: _tally(outcomes, what_if)}
-    return {name: _tally(outcomes.filter(pc.equal(rules, name)), what_if) for name in names}
+def tally(outcomes: pa.Table, what_if: Sequence[Deadline] = (), rules: Sequence[Rule] = ()) -> Tallies:
+    """The tallies of an outcome table, or of a part of one, made under these rules."""
+    known = {rule.name: rule for rule in rules}
+    names = outcomes.column(S.RULE)
+    found = sorted(pc.unique(names).to_pylist())
+    if len(found) == 1:
+        return {found[0]: _tally(outcomes, what_if, known.get(found[0]))}
+    return {name: _tally(outcomes.filter(pc.equal(names, name)), what_if, known.get(name)) for name in found}
 
 
 def merged(several: Iterable[Tallies]) -> Tallies:
@@ -125,7 +110,7 @@ def merged(several: Iterable[Tallies]) -> Tallies:
 
 def for_all(rules: Iterable[Rule], tallies: Tallies, what_if: Sequence[Deadline] = ()) -> Tallies:
     """The tallies of these rules, also of those under which nothing opened."""
-    return {rule.name: tallies.get(rule.name) or _tally(S.OUTCOMES.empty_table(), what_if) for rule in rules}
+    return {rule.name: tallies.get(rule.name) or _tally(S.DECIDED.empty_table(), what_if, rule) for rule in rules}
 
 
 def total(tallies: Tallies) -> Counts:
@@ -133,62 +118,31 @@ def total(tallies: Tallies) -> Counts:
     return reduce(Counts.plus, (own.counts for own in tallies.values()), Counts())
 
 
-class _Columns(NamedTuple):
-    """The numbers of an outcome table; `met_at` means nothing where it is not `is_met`."""
-
-    opened_at: Ints
-    deadline: Ints
-    at: Ints
-    met_at: Ints
-    is_met: _Bools
-    status: Ints
-
-
-def _tally(outcomes: pa.Table, what_if: Sequence[Deadline]) -> Tally:
-    c = _columns(outcomes)
-    was_met = (c.status == _COMPLETED) | (c.status == _MET_LATE)
+def _tally(outcomes: pa.Table, what_if: Sequence[Deadline], rule: Rule | None) -> Tally:
+    c = ended(outcomes)
+    was_met = (c.status == COMPLETED) | (c.status == MET_LATE)
+    could_complete = was_met & (c.met_at <= c.cancelled_at)
     allowed = c.deadline - c.opened_at
+    may_cancel = rule is None or rule.cancels is not None
+    keeps_alive = rule is not None and rule.keeps_alive is not None
+    tried = {d: status_within(c, d, may_cancel=may_cancel, keeps_alive=keeps_alive) for d in what_if}
     return Tally(
-        _counts(c.status),
+        Counts.of(c.status),
         (int(allowed.min()), int(allowed.max())) if len(allowed) else (0, 0),
         _bins(c.opened_at, c.status, widest=DAY),  # for a calendar, which has no wider unit of one length
-        _bins((c.deadline - c.met_at)[was_met], c.status[was_met]),
+        _bins((c.deadline - c.met_at)[could_complete], c.status[could_complete]),
         _bins(c.at - c.opened_at, c.status),
-        {deadline: _counts(_status_within(c, deadline)) for deadline in what_if},
+        {deadline: Counts.of(status) for deadline, status in tried.items()},
         _groups(outcomes, c.status),
         _missing(outcomes, c.status),
         _examples(outcomes, was_met, c.met_at - c.deadline),
-        _examples(outcomes, c.status == _NEVER_MET, c.opened_at),
+        _examples(outcomes, c.status == NEVER_MET, c.opened_at),
+        c.is_all_known or not may_cancel,
     )
-
-
-def _columns(outcomes: pa.Table) -> _Columns:
-    opened_at, deadline, at, met_at = (ms_or_zero(outcomes.column(name)) for name in S.OUTCOME_TIMES)
-    is_met = outcomes.column(S.MET_AT).is_valid().to_numpy()
-    ending = outcomes.column(S.OUTCOME)
-    is_completed, is_cancelled = (pc.equal(ending, name).to_numpy() for name in (S.COMPLETED, S.CANCELLED))
-    status = np.select([is_completed, is_cancelled, is_met], [_COMPLETED, _CANCELLED, _MET_LATE], _NEVER_MET)
-    return _Columns(opened_at, deadline, at, met_at, is_met, status)
-
-
-def _status_within(c: _Columns, deadline: Deadline) -> Ints:
-    """What would have become of each operation under another deadline.
-
-    A cancellation is known only where it won. Where a rule has one, a longer deadline therefore counts as completed
-    what may have been cancelled between the two.
-    """
-    until = np.maximum((c.deadline if deadline.is_shift else c.opened_at) + deadline.ms, c.opened_at)
-    is_cancelled = (c.status == _CANCELLED) & (c.at <= until)
-    is_completed = c.is_met & (c.met_at <= until)
-    return np.select([is_cancelled, is_completed, c.is_met], [_CANCELLED, _COMPLETED, _MET_LATE], _NEVER_MET)
 
 
 def _bins(values: Ints, status: Ints, widest: int = WIDTHS[-1]) -> Bins:
     return Bins.of(values, status, len(STATUSES), widest)
-
-
-def _counts(status: Ints) -> Counts:
-    return Counts(*map(int, np.bincount(status, minlength=len(STATUSES))))
 
 
 def _groups(outcomes: pa.Table, status: Ints) -> dict[str, Counts]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,6 @@ from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from .. import batch
 from .. import schema as S  # noqa: N812
 from ..replay import Job
-from ..results.deadlines import Deadline
 from ..results.tally import Tallies, for_all, merged, tally
 from . import source as spark_source
 from .groups import with_groups
@@ -46,7 +45,9 @@ class SparkReplay:
         may_be_clean = unreadable is None and self._operations is None
         self._odd = OddRows() if may_be_clean else None
         seen = self._odd.seen if self._odd else None
-        self._outcomes = batch.decided(self._events, job.plan(), self._operations, seen)
+        self._decided = batch.decided(self._events, job.plan(), self._operations, seen)
+        self._outcomes = self._decided.select(*S.OUTCOMES.names)
+        self._is_written = False
 
     @cached_property
     def outcomes(self) -> pa.Table:
@@ -56,7 +57,7 @@ class SparkReplay:
     @cached_property
     def tallies(self) -> Tallies:
         with self._counting():
-            rows = self._grouped().mapInArrow(_tallying(self._job.what_if), "tally binary").collect()
+            rows = self._grouped().mapInArrow(_tallying(self._job), "tally binary").collect()
         found = merged(pickle.loads(row.tally) for row in rows)
         return for_all(self._job.rules, found, self._job.what_if)
 
@@ -75,6 +76,7 @@ class SparkReplay:
         if outcomes is not None:
             with self._counting():
                 self._outcomes = self._written(self._outcomes, outcomes)
+                self._is_written = True
         if quarantine is not None:
             self._quarantine = self._written(self._rows_set_aside(), quarantine)
 
@@ -92,8 +94,13 @@ class SparkReplay:
 
     def _grouped(self) -> DataFrame:
         if self._job.by is None:
-            return self._outcomes
-        return with_groups(self._outcomes, self._job.by, self._job.plan(), self._events, self._operations)
+            return self._counted()
+        return with_groups(self._counted(), self._job.by, self._job.plan(), self._events, self._operations)
+
+    def _counted(self) -> DataFrame:
+        """What is counted: what was written, unless a what-if needs cancellations, which are not written."""
+        needs_cancellations = bool(self._job.what_if) and any(rule.cancels is not None for rule in self._job.rules)
+        return self._outcomes if self._is_written and not needs_cancellations else self._decided
 
     @contextmanager
     def _counting(self) -> Iterator[None]:
@@ -115,9 +122,11 @@ class OddRows:
         return self.is_counted and self.seen.get[ODD] == 0
 
 
-def _tallying(what_if: Sequence[Deadline]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _tallying(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    what_if, rules = job.what_if, job.rules
+
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = merged(tally(table, what_if) for table in _tables(batches))
+        found = merged(tally(table, what_if, rules) for table in _tables(batches))
         yield pa.record_batch({"tally": pa.array([pickle.dumps(found)], pa.binary())})
 
     return count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import types as T  # noqa: N812  (as everybody does)
 
-from ..schema import OUTCOMES, QUARANTINE
+from ..schema import DECIDED, QUARANTINE
 from .parcels import PARCELS
 
 _TYPES = {
@@ -13,6 +13,7 @@ _TYPES = {
     pa.int32(): T.IntegerType(),
     pa.int64(): T.LongType(),
     pa.binary(): T.BinaryType(),
+    pa.bool_(): T.BooleanType(),
 }
 
 
@@ -20,7 +21,7 @@ def spark_schema(schema: pa.Schema) -> T.StructType:
     return T.StructType([T.StructField(f.name, _TYPES.get(f.type, T.TimestampType()), f.nullable) for f in schema])
 
 
-SPARK_OUTCOMES = spark_schema(OUTCOMES)
+SPARK_DECIDED = spark_schema(DECIDED)
 SPARK_QUARANTINE = spark_schema(QUARANTINE)
 SPARK_PARCELS = spark_schema(PARCELS)
 

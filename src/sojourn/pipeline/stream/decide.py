@@ -17,7 +17,7 @@ from ..columns.outcomes import outcome_table
 from ..kernel import COMPLETED, EXPIRED, NEVER, Lanes, Operations, Verdicts, Words, given, judge, opening_rows, openings
 from ..kernel.alive import Chains
 from ..kernel.search import Flags, Ints
-from ..schema import DEADLINE, KEY, OPENED_AT
+from ..schema import DEADLINE, KEY, OPENED_AT, OUTCOMES
 from .groups import Groups, Opened
 from .keep import needed_rows
 from .shape import DUE, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, PENDING, ROW_DEADLINE, SINCE, TIME
@@ -121,9 +121,11 @@ def _outcomes(groups: Groups, opened: Opened, verdicts: Verdicts, is_told: Flags
         np.where(ending == COMPLETED, at, NEVER),
         Words(verdicts.decided_by.codes[told], verdicts.decided_by.texts),
         Words(verdicts.missing.codes[told], verdicts.missing.texts),
+        verdicts.cancelled_at[told],
     )
     operations = Operations(group, opened_at, deadline, ordinal, since)
-    return outcome_table(groups.shape.rule, operations, ended, groups.key.take(pa.array(group)), time=TIME)
+    found = outcome_table(groups.shape.rule, operations, ended, groups.key.take(pa.array(group)), time=TIME)
+    return found.select(OUTCOMES.names)
 
 
 def _kept(

@@ -9,7 +9,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from ...errors import ConfigError
 from ...rules import Duration, Rule, duration_ms, duration_text
 from .. import schema as S  # noqa: N812
-from ..columns.events import number_type
+from ..columns.normal import number_types
 from ..plan import Plan
 from ..spark.rows import arrow_rows, arrow_schema
 from .pack import ASIDE, IN_SCHEMA, LATE, NEWEST, OPENED, SHARD, Pack, Unpack
@@ -40,7 +40,7 @@ def outcomes(
     plan = Plan.of(rule, unit, key=key, kind=kind, at=at, source=source, value=value)
     _check(events, plan, shards)
     log = arrow_schema(events)
-    shape = Shape(plan, {name: number_type(log.field(plan.column_of(name)).type) for name in plan.numbers}, eager)
+    shape = Shape(plan, number_types(plan, log), eager)
     late_ms = duration_ms(late)
     settings = settings_of(shape, late_ms, shards)
     payloads = _payloads(events, Pack(shape, log, shards), late_ms, heartbeat=heartbeat)

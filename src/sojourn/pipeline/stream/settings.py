@@ -6,6 +6,8 @@ import json
 from hashlib import sha256
 from uuid import uuid4
 
+import pyarrow as pa
+
 from ...errors import ConfigError
 from ...rules import Rule, duration_text
 from .files import Files
@@ -29,11 +31,24 @@ def settings_of(shape: Shape, late_ms: int, shards: int) -> Settings:
         "rule": _without_columns(shape.rule).to_toml(),
         "columns": "\n".join(f"{ours} = {theirs}" for ours, theirs in shape.plan.columns.items()),
         "unit": shape.plan.unit,
-        "numbers": "\n".join(f"{number} {kind}" for number, kind in shape.numbers.items()),
+        "numbers": "\n".join(f"{number} {type_text(kind)}" for number, kind in shape.numbers.items()),
         "late": duration_text(late_ms),
         "shards": shards,
         "eager": shape.is_eager,
     }
+
+
+def type_text(kind: pa.DataType) -> str:
+    """int64, double or, for example, decimal128(10,2)."""
+    return str(kind).replace(" ", "")
+
+
+def type_of(text: str) -> pa.DataType:
+    """What `type_text` was made of."""
+    if text.startswith("decimal"):
+        make = pa.decimal128 if text.startswith("decimal128") else pa.decimal256
+        return make(*map(int, text[text.index("(") + 1 : -1].split(",")))
+    return {"int64": pa.int64(), "double": pa.float64()}[text]
 
 
 def _without_columns(rule: Rule) -> Rule:

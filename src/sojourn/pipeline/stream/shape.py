@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...rules import Rule
-from ..columns.normal import deadline_column, schema_of
+from ..columns.normal import deadline_column, normal_schema
 from ..kernel.search import Flags
 from ..plan import Plan
 from ..schema import DEADLINE, KEY, OPENED_AT
@@ -51,7 +51,8 @@ TIME = pa.timestamp("us", tz="UTC")
 class Shape:
     """What a stream under one rule sends and keeps; equal shapes understand each other's state.
 
-    `numbers` gives the type of each column of numbers, int64 or float64, by the name that the rule gives it.
+    `numbers` gives the type of each column of numbers (`columns.numbers.number_type`), by the name that the rule gives
+    it.
     """
 
     plan: Plan
@@ -70,7 +71,7 @@ class Shape:
     @cached_property
     def normal(self) -> pa.Schema:
         """An event in the normal form."""
-        return schema_of(self.plan, self.numbers)
+        return normal_schema(self.plan, self.numbers)
 
     @cached_property
     def fresh(self) -> pa.Schema:

@@ -17,7 +17,7 @@ from ..plan import Plan
 from ..schema import AT, KIND, OPENED_AT
 from .files import Files
 from .segment import Kept, Segment
-from .settings import FILE, FORMAT, Settings, kept_settings
+from .settings import FILE, FORMAT, Settings, kept_settings, type_of
 from .shape import DUE, EVENTS, IS_SPENT, OPERATIONS, PENDING, Shape
 
 PROGRESS = "sojourn-progress.json"
@@ -77,9 +77,8 @@ def _rows_per_second(files: Files, folder: str) -> float | None:
 
 def shape_of(settings: Settings) -> Shape:
     rule = Rule.from_toml(str(settings["rule"]))
-    types = {"int64": pa.int64(), "double": pa.float64()}
     pairs = [pair.rsplit(" ", 1) for pair in str(settings["numbers"]).splitlines()]
-    return Shape(Plan.of(rule), {name: types[kind] for name, kind in pairs}, bool(settings["eager"]))
+    return Shape(Plan.of(rule), {name: type_of(kind) for name, kind in pairs}, bool(settings["eager"]))
 
 
 def pending(spark: SparkSession, checkpoint: str) -> int:
