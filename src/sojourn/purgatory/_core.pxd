@@ -64,8 +64,8 @@ cdef class Watchers:
     cdef int64_t expired
     cdef int64_t cancelled
 
-    cdef object watch_unless_done(self, DelayedOperation operation, keys)
     cdef bint check(self, DelayedOperation operation) except -1
+    cdef bint follow_up(self, DelayedOperation operation, failure, bint completed) except -1
     cdef bint is_seen_to(self, DelayedOperation operation) except -1
     cdef object watching(self, key)
     cdef bint admit(self, DelayedOperation operation) except -1

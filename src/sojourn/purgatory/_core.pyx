@@ -336,32 +336,31 @@ cdef class Watchers:
         True if this call completed it. What it raises meanwhile comes to the caller, and nothing is watched then. One
         that has ended before it came here is not watched.
         """
+        cdef DelayedOperation comer
+        cdef bint is_one = (type(keys) is list or type(keys) is tuple) and len(keys) == 1
         if not isinstance(operation, DelayedOperation):
             raise not_an_operation(operation)
-        return self.watch_unless_done(operation, keys)
-
-    cdef object watch_unless_done(self, DelayedOperation operation, keys):
-        cdef bint is_one = (type(keys) is list or type(keys) is tuple) and len(keys) == 1
+        comer = <DelayedOperation>operation
         watched = keys[0] if is_one else distinct(keys)
-        if not self.admit(operation):
+        if not self.admit(comer):
             return False
         try:
-            self.hold(operation, watched, is_one)
-            if operation.try_it():
+            self.hold(comer, watched, is_one)
+            if comer.try_it():
                 return True
-            if self.enter(operation):
-                if operation.try_it():
+            if self.enter(comer):
+                if comer.try_it():
                     return True
-                self.start(operation)
-                if operation.again and operation.try_it():      # word came during the second try, and the timer runs by now
+                self.start(comer)
+                if comer.again and comer.try_it():      # word came during the second try, and the timer runs by now
                     return True
         except BaseException:
-            if operation.watchers == <PyObject*>self:
-                self.unwatch(operation)
-                operation.leave_timer()
+            if comer.watchers == <PyObject*>self:
+                self.unwatch(comer)
+                comer.leave_timer()
             raise
-        if operation.again and not self.is_seen_to(operation):
-            return self.check(operation)
+        if comer.again and not self.is_seen_to(comer):
+            return self.check(comer)
         return False
 
     def check_and_complete(self, key):
@@ -450,15 +449,23 @@ cdef class Watchers:
 
     cdef bint check(self, DelayedOperation operation) except -1:
         cdef bint completed = False
-        cdef bint is_done = False
-        while not is_done:
-            failure = operation.attempt(<PyObject*>self, 2, &completed)
+        failure = operation.attempt(<PyObject*>self, 2, &completed)
+        if failure is None and not operation.again:
+            return completed
+        return self.follow_up(operation, failure, completed)
+
+    cdef bint follow_up(self, DelayedOperation operation, failure, bint completed) except -1:
+        """It failed, or word was left during our last try."""
+        cdef bint is_done
+        while True:
             is_done = not operation.again or self.is_seen_to(operation)
             if failure is not None:
                 if not isinstance(failure, Exception):
                     raise failure
                 self._failed(operation, failure)
-        return completed
+            if is_done:
+                return completed
+            failure = operation.attempt(<PyObject*>self, 2, &completed)
 
     cdef bint is_seen_to(self, DelayedOperation operation) except -1:
         """Word was left during our last try: whoever signals next tries it again, or else the timer does."""

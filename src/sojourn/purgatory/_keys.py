@@ -14,7 +14,11 @@ def distinct(keys: Iterable[Hashable]) -> tuple[Hashable, ...]:
     """The keys, each once, in their order."""
     if isinstance(keys, str | bytes):
         raise ValueError(f"keys={keys!r} is one text; give a list of keys, as in [{keys!r}]")
-    found = tuple(dict.fromkeys(items_of("keys", keys, "give a list of keys")))
+    try:
+        found = tuple(dict.fromkeys(keys))
+    except TypeError:
+        items_of("keys", keys, "give a list of keys")  # says so if that is why; a key that cannot be hashed is another
+        raise
     if not found:
         raise ValueError("keys is empty; an operation that watches no key could only expire: use a timer for that")
     return found
