@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from ..errors import SourceError
 from ..pipeline.files.source import Source, is_remote
-from ..pipeline.replay import Job, LocalReplay, Replay, check_openings
+from ..pipeline.replay import Job, LocalReplay, Replay, check_openings, check_times
 from ..pipeline.report import Report
 from ..pipeline.results.compare import Difference, differences
 from ..pipeline.results.deadlines import deadlines
@@ -127,7 +127,7 @@ class Replaying:
             with screen.step(f"writing {self.outputs.outcomes}"):
                 replay.write(self.outputs.outcomes, self.outputs.quarantine)
         with screen.step("counting"):
-            for warning in check_openings(self.job, replay):
+            for warning in (*check_openings(self.job, replay), *check_times(replay)):
                 screen.warn(warning)
             summary = summary_of(replay, engine)
         self._write_summary(summary)
