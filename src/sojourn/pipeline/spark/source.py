@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everyone calls them)
@@ -33,6 +34,8 @@ def read(spark: SparkSession, source: Source) -> SparkRead:
         return reader(spark, replace(source, path=located(spark, source.path)))
     except AnalysisException as error:
         raise _unreadable(source, error) from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise SourceError(f"{source.path!r} cannot be read as {source.format}: {error}") from error
 
 
 def parquet_stream(
@@ -47,9 +50,13 @@ def parquet_stream(
 
 def located(spark: SparkSession, path: str) -> str:
     """A path as Spark is to have it: one on this machine from the root on, as Spark may be in another folder."""
+    return os.path.abspath(path) if is_here(spark, path) else path
+
+
+def is_here(spark: SparkSession, path: str) -> bool:
+    """Whether Spark would look for the path on this machine's own file systems."""
     hadoop = spark._jsc.hadoopConfiguration()
-    is_here = not is_remote(path) and str(hadoop.get("fs.defaultFS", "file:///")).startswith("file:")
-    return os.path.abspath(path) if is_here else path
+    return not is_remote(path) and str(hadoop.get("fs.defaultFS", "file:///")).startswith("file:")
 
 
 def _unreadable(source: Source, error: AnalysisException) -> SourceError:

@@ -71,6 +71,12 @@ class Groups:
         return _flags(self.rows[IS_SPENT])
 
     @cached_property
+    def told_as(self) -> Ints:
+        """Where rows name their deadlines: of a row whose operation was told early, the number it was told under."""
+        number: Ints = self.rows[ROW_DEADLINE].to_numpy()
+        return number
+
+    @cached_property
     def is_claimed(self) -> Flags:
         """Whether a key has, or had, an operation for certain."""
         is_claimed = self.is_done.copy()

@@ -33,6 +33,8 @@ SEGMENT = T.StructType([T.StructField("data", T.BinaryType())])
 
 OUT_SCHEMA = f"{OUTCOMES} binary, {ASIDE} binary, {LATE} bigint, {OPENED} bigint"
 
+FIRST_TIMER = 1
+
 _cache = Cache()
 """Spark uses its Python processes again and again: what one has read for a micro-batch serves the next."""
 
@@ -55,7 +57,7 @@ class SparkStore:
         settings, segments, pending, wake_at = found
         if settings != self._settings:
             raise ConfigError(
-                "the checkpoint was written under another rule, or with other shards, late or eager; "
+                "the checkpoint was written under another rule, or with other columns, unit, shards, late or eager; "
                 "go on with those, or start with a new checkpoint"
             )
         return Head(tuple(segments), pending, wake_at)
@@ -72,11 +74,19 @@ class SparkStore:
         for number, data in added.items():
             self._segments.updateValue((number,), (data,))
         self._head.update((self._settings, list(new.segments), new.pending, new.wake_at))
-        if new.wake_at != old.wake_at:
-            if old.wake_at != NEVER and not self.is_awake:
-                self._handle.deleteTimer(old.wake_at)
-            if new.wake_at != NEVER:
-                self._handle.registerTimer(new.wake_at)
+        self._set_timer(_timer(old), _timer(new))
+
+    def _set_timer(self, old: int, new: int) -> None:
+        if new != old:
+            if old != NEVER and not self.is_awake:
+                self._handle.deleteTimer(old)
+            if new != NEVER:
+                self._handle.registerTimer(new)
+
+
+def _timer(head: Head) -> int:
+    """When Spark is to wake a shard: its watermark starts at the epoch, and a timer before that never fires."""
+    return max(head.wake_at, FIRST_TIMER)
 
 
 class ShardProcessor(StatefulProcessor):

@@ -19,7 +19,10 @@ HASH = "hash"
 """64 bits of a key: where to look for it. Equal keys are told by their text."""
 
 IS_SPENT = "is_spent"
-"""Whether what the row opened is an operation of its own by now, or has ended: it opens nothing more."""
+"""Whether what the row opened is an operation of its own by now, or has ended: it opens nothing more.
+
+Where rows name their deadlines, one that was told before its opening was certain has its number there instead.
+"""
 
 SINCE = "since"
 """From when on an operation looks at events: its opening, or the last event that kept it alive for certain."""
