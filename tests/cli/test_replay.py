@@ -26,13 +26,17 @@ TOTALS = {
     "engine": "local",
 }
 PAID = {"rule": "paid", **{name: count for name, count in TOTALS.items() if name not in ("quarantined", "engine")}}
+IN_JANUARY_1970 = (
+    "rule 'paid': ALL 5 OPERATIONS OPEN IN JANUARY 1970, the last at 1970-01-05 00:00:00 UTC. "
+    "Numbers there may be in another unit: name it with --unit s, ms, us, ns or yyyymmdd"
+)
 SUMMARY = {
     **TOTALS,
     "schema": 1,
     "by": None,
     "rules": [{**PAID, "groups": [], "what_if": []}],
     "reasons": [],
-    "warnings": [],
+    "warnings": [IN_JANUARY_1970],
 }
 
 
@@ -95,6 +99,7 @@ def test_without_a_terminal_progress_is_plain_lines_on_stderr() -> None:
         "replaying orders.parquet in this process",
         "writing outcomes",
         "counting",
+        f"warning: {IN_JANUARY_1970}",
     ]
 
 

@@ -14,7 +14,7 @@ import typer
 from ..errors import SourceError
 from ..pipeline.files.drafts import DISK, Drafts, Store
 from ..pipeline.files.source import Source, is_remote
-from ..pipeline.replay import Job, LocalReplay, Replay, doubts
+from ..pipeline.replay import Job, LocalReplay, Replay, doubts, odd_times
 from ..pipeline.report import Report
 from ..pipeline.results.compare import Difference, differences
 from ..pipeline.results.deadlines import deadlines
@@ -137,7 +137,7 @@ class ReplayRun:
         refused = [*([quarantine_text(replay)] if replay.quarantined else []), *found.idle]
         if self.is_strict and refused:
             fail(f"--strict: {refused[0]}", SET_ASIDE)
-        return [*found.idle, *found.vain]
+        return [*found.idle, *found.vain, *odd_times(replay)]
 
     def _report(self, replay: Replay, engine: str) -> Report:
         name = Path(self.job.source.path).name

@@ -15,14 +15,19 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from ..rules import Never, Rule
+from ..rules.outcome import time_text
 from . import local
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .columns.events import ArrowLog
 from .files.source import Log, Source, check_columns
 from .plan import Plan
+from .results.bins import Bins
 from .results.deadlines import Deadline
 from .results.groups import with_groups
 from .results.tally import Tallies, for_all, tally
+
+JANUARY_1970_ENDS = 31 * 86_400_000
+YEAR_2200 = 7_258_118_400_000
 
 KINDS_NAMED = 12
 """How many of the kinds of a log an error names, the most frequent."""
@@ -155,6 +160,24 @@ def doubts(job: Job, replay: Replay) -> Doubts:
         [f"rule {rule.name!r}: nothing opens. {_not_there(rule.opens, kinds)}" for rule in idle],
         [f"rule {rule.name!r}: nothing completes. {_not_there(kind, kinds)}" for rule, kind in unseen],
     )
+
+
+def odd_times(replay: Replay) -> list[str]:
+    """Of rules whose operations all open in January 1970 or after 2200, in words: most likely the unit is wrong."""
+    return [
+        f"rule {name!r}: ALL {found.counts.opened:,} OPERATIONS OPEN {when}. Numbers there may be in another unit: "
+        "name it with --unit s, ms, us, ns or yyyymmdd"
+        for name, found in replay.tallies.items()
+        if found.counts.opened and (when := _odd_time(found.opened_at))
+    ]
+
+
+def _odd_time(opened_at: Bins) -> str | None:
+    """Intervals are a day at most, so that they tell the months apart."""
+    first, last = (int(opened_at.places[place]) * opened_at.width for place in (0, -1))
+    if first >= YEAR_2200:
+        return f"AFTER THE YEAR 2200, the first at {time_text(first)}"
+    return f"IN JANUARY 1970, the last at {time_text(last)}" if first >= 0 and last < JANUARY_1970_ENDS else None
 
 
 def _is_vain(rule: Rule, tallies: Tallies) -> bool:

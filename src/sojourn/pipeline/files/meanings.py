@@ -14,6 +14,8 @@ import pyarrow as pa
 from pyarrow import dataset
 from pyarrow import parquet as pq
 
+from ..columns.kinds import table_without_views
+
 INT96 = "us"
 """The unit in which Arrow reads INT96, the timestamps of old, which Spark still writes. In nanoseconds, as it would by
 itself, it turns the year 9999 into 1816."""
@@ -31,6 +33,12 @@ def arrow_schema(path: str) -> pa.Schema:
         return file.schema_arrow
 
 
+def int96_columns(about: pq.FileMetaData) -> set[str]:
+    """The columns of old timestamps. They are instants, though Arrow reads them without a zone."""
+    columns = map(about.schema.column, range(about.num_columns))
+    return {column.name for column in columns if column.physical_type == "INT96" and column.path == column.name}
+
+
 def not_for_spark(schema: pa.Schema) -> dict[str, pa.DataType]:
     """The columns that Spark takes for mere whole numbers, if it takes them at all, and what they are."""
     return {field.name: field.type for field in schema if _is_not_for_spark(field.type)}
@@ -40,8 +48,18 @@ def _is_not_for_spark(kind: pa.DataType) -> bool:
     return bool(pa.types.is_duration(kind) or (pa.types.is_timestamp(kind) and kind.unit == "ns"))
 
 
-def with_intervals(table: pa.Table) -> pa.Table:
-    """A table that was read from files, with the intervals that Spark has left in them."""
+def read(files: dataset.Dataset) -> pa.Table:
+    """All rows of files that are alike, with the types that their writers had in mind."""
+    table = _with_intervals(table_without_views(files.to_table()))
+    first = next(files.get_fragments(), None)
+    for name in int96_columns(first.metadata) if isinstance(first, dataset.ParquetFileFragment) else ():
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, table.column(place).cast(pa.timestamp(INT96, "UTC")))
+    return table
+
+
+def _with_intervals(table: pa.Table) -> pa.Table:
+    """With the intervals that Spark has left in files."""
     for name, kind in _spark_types(table.schema.metadata or {}).items():
         place = table.schema.get_field_index(name)
         if place >= 0 and isinstance(kind, str) and pa.types.is_integer(table.schema.field(place).type):

@@ -18,10 +18,8 @@ import pyarrow as pa
 from pyarrow import dataset
 
 from ...errors import SourceError
-from ..columns.kinds import table_without_views
 from ..schema import QUARANTINE
-from . import lines, xes
-from .meanings import FORMAT, with_intervals
+from . import lines, meanings, xes
 
 FORMATS = {
     "parquet": (".parquet", ".pq"),
@@ -142,7 +140,7 @@ def _format_of(path: str) -> str:
 def _from_dataset(source: Source) -> Log:
     _refuse_options(source)
     try:
-        return Log(with_intervals(table_without_views(_dataset(source).to_table())), _nothing())
+        return Log(meanings.read(_dataset(source)), _nothing())
     except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
         raise _unreadable(source, error) from None
 
@@ -193,7 +191,7 @@ def _nothing() -> pa.Table:
 
 
 _DATASETS = ("parquet", "orc", "arrow")
-_ARROW_FORMATS = {"parquet": FORMAT}
+_ARROW_FORMATS = {"parquet": meanings.FORMAT}
 _READERS: dict[str, Callable[[Source], Log]] = {
     "parquet": _from_dataset,
     "csv": _from_csv,

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_type
 
 from ..deal import in_parallel
-from ..files.meanings import arrow_schema
+from ..files.meanings import arrow_schema, int96_columns
 from ..files.parquet import ParquetFiles, RowGroup, shares
 
 READ = "spark.sojourn.read"
@@ -74,7 +74,7 @@ def _row_groups(path: str, wanted: dict[str, str]) -> Sequence[RowGroup]:
     """Those of a file; `ValueError` if it is not what Spark takes it for."""
     found = pq.read_metadata(path)
     schema = arrow_schema(path)
-    int96 = {column.name for column in map(found.schema.column, range(found.num_columns)) if _is_int96(column)}
+    int96 = int96_columns(found)
     about = found.metadata or {}
     is_old = bool(_OLD_CALENDAR & about.keys()) or about.get(_WRITTEN_BY, b"4") < b"3.1"
     if is_old or any(_spark_name(schema, name, int96) != kind for name, kind in wanted.items()):
@@ -85,15 +85,11 @@ def _row_groups(path: str, wanted: dict[str, str]) -> Sequence[RowGroup]:
     return [RowGroup(path, i, group.num_rows, size) for i, (group, size) in enumerate(zip(groups, sizes, strict=True))]
 
 
-def _is_int96(column: pq.ColumnSchema) -> bool:
-    return bool(column.physical_type == "INT96" and column.path == column.name)
-
-
 def _spark_name(schema: pa.Schema, name: str, int96: Collection[str]) -> str | None:
     place = schema.get_field_index(name)
     if place < 0:
         return None
-    if name in int96:  # for Arrow it has no zone, and without one a time is UTC
+    if name in int96:
         return "timestamp"
     kind = schema.field(place).type
     # Spark has microseconds, and would not read what is finer.

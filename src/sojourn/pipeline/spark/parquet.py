@@ -99,7 +99,8 @@ def _in_micros(number: Column, unit: str) -> Column:
     if unit == "ns":
         return F.when(number < 0, _floor_div(number, 1000)).otherwise(-_floor_div(-number, 1000))
     times = 10**6 // _PER_SECOND[unit]
-    within_reach = F.greatest(F.least(number, F.lit(_MOST // times)), F.lit(-(_MOST // times)))
+    most = F.lit(_MOST // times)
+    within_reach = F.when(number > most, most).when(number < -most, -most).otherwise(number)
     return within_reach * F.lit(times).cast("long")
 
 
