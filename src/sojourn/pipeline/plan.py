@@ -40,8 +40,8 @@ class Plan:
         _check(chosen, unit)
         leaves = [leaf for rule in chosen for leaf in rule.leaves]
         numbers = tuple(dict.fromkeys(number_of(leaf) for leaf in leaves if not isinstance(leaf, Seen)))
-        counts_sources = any(_counts_sources(leaf) for leaf in leaves)
-        needed = [KEY, KIND, AT, *[SOURCE] * counts_sources, *[VALUE] * (VALUE in numbers)]
+        has_sources = any(counts_sources(leaf) for leaf in leaves)
+        needed = [KEY, KIND, AT, *[SOURCE] * has_sources, *[VALUE] * (VALUE in numbers)]
         kinds = dict.fromkeys(kind for rule in chosen for kind in _kinds(rule))
         withins = dict.fromkeys(rule.within for rule in chosen if not isinstance(rule.within, int))
         names = {ours: columns.get(ours) or _named(chosen, ours) for ours in needed}
@@ -105,7 +105,7 @@ def _kinds(rule: Rule) -> list[str]:
     return [rule.opens, *rule.places_by_kind, *filter(None, [rule.cancels, rule.keeps_alive])]
 
 
-def _counts_sources(leaf: object) -> bool:
+def counts_sources(leaf: object) -> bool:
     """One source alone is no different from the next."""
     return (isinstance(leaf, Seen) and leaf.distinct is not None and leaf.times > 1) or (
         isinstance(leaf, Reached) and leaf.by > 1
