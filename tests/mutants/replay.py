@@ -114,15 +114,15 @@ MUTANTS = [
         "differences are in no order", COMPARE, ".sort_by(S.OPERATION_ID)", ".sort_by([(S.OPERATION_ID, 'descending')])"
     ),
     Mutant(
-        "the first opening of a key names the group of all", GROUPS, "[S.RULE, S.KEY, _OPENED_MS]", "[S.RULE, S.KEY]"
+        "the first opening of a key names the group of all", GROUPS, "[S.RULE, S.KEY, OPENED_MS]", "[S.RULE, S.KEY]"
     ),
     # Refusing
     Mutant("a rule that opens nothing is not told", REPLAY, "for rule in idle],", "for rule in ()],"),
     Mutant(
         "a rule that opens nothing is not counted",
         TALLY,
-        "for rule in rules}",
-        "for rule in rules if rule.name in tallies}",
+        "what_if, rule) for rule in rules}",
+        "what_if, rule) for rule in rules if rule.name in tallies}",
     ),
     Mutant("XES names its columns over the rule's", REPLAY, "if ours not in said}", "}"),
     Mutant("strict sets rows aside", COMMAND, "if self.is_strict and refused:", "if self.is_strict and found.idle:"),
