@@ -11,9 +11,10 @@ import pytest
 from pyarrow import feather, orc, parquet
 
 from replay.logs import order_events
-from sojourn import SourceError
+from sojourn import ConfigError, SourceError
 from sojourn.pipeline.files.lines import FIELDS, NOT_JSON
-from sojourn.pipeline.files.source import Source, check_columns
+from sojourn.pipeline.files.source import Source
+from sojourn.pipeline.plan import check_columns
 
 ROWS = [{"k": "001", "n": "1"}, {"k": "002", "n": None}]
 
@@ -214,10 +215,10 @@ def test_a_format_only_spark_knows_says_so(tmp_path: Path) -> None:
 def test_a_missing_column_is_named_with_those_there_and_the_nearest() -> None:
     names = order_events().column_names
     check_columns({"order": "key"}, names, "the log")
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(ConfigError) as caught:
         check_columns({"orders": "key"}, names, "the log")
     assert str(caught.value) == (
         "the log has no column 'orders' for key. It has: order, event, at, region; did you mean 'order'?"
     )
-    with pytest.raises(SourceError, match=r"It has: order, event, at, region$"):
+    with pytest.raises(ConfigError, match=r"It has: order, event, at, region$"):
         check_columns({"xyz": "key"}, names, "the log")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import glob
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -94,16 +94,6 @@ def files_at(path: str) -> list[str]:
     """The files on this machine: those of a folder and below, or those that a pattern matches, in order of name."""
     matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) and not Path(path).exists() else [path]
     return [file for name in matched for file in _below(Path(name))]
-
-
-def check_columns(wanted: Mapping[str, str], there: Iterable[str], where: str) -> None:
-    """Refuse a log without the columns that are wanted: their names, and what each is for."""
-    names = list(there)
-    for name, purpose in wanted.items():
-        if name not in names:
-            close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise SourceError(f"{where} has no column {name!r} for {purpose}. It has: {', '.join(names)}{hint}")
 
 
 def _below(path: Path) -> list[str]:

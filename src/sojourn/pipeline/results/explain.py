@@ -21,10 +21,10 @@ from .. import schema as S  # noqa: N812  (as F for Spark's functions)
 from ..columns.events import ArrowLog
 from ..columns.operations import read_operations
 from ..columns.quarantine import checked, quarantined
-from ..files.source import Source, check_columns
+from ..files.source import Source
 from ..kernel import UNREADABLE
 from ..kernel.columns import number_of
-from ..plan import Plan, counts_sources
+from ..plan import Plan, check_columns, counts_sources
 from ..replay import Job
 from .rows import outcome_rows
 
@@ -74,7 +74,7 @@ def explain_events(job: Job, who: str) -> list[Explanation]:
     """What the events of a key make of an operation, by its id, or of all operations of the key."""
     events = job.source.read().events
     job.check(events.column_names)
-    plan = job.plan()
+    plan = job.plan
     if job.operations is not None:
         return _explain_given(job, plan, events, who)
     keys = ArrowLog(events, plan).key.values
