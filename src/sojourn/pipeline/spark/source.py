@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -30,22 +31,16 @@ class SparkRead(NamedTuple):
 def read(spark: SparkSession, source: Source) -> SparkRead:
     """The log, lazily. A path without a file system that is not on this machine is left for Spark to find."""
     reader = _READERS.get(source.format, _from_spark)
-    try:
+    with _told_in_a_line(source):
         return reader(spark, replace(source, path=located(spark, source.path)))
-    except AnalysisException as error:
-        raise _unreadable(source, error) from error
-    except (pa.ArrowInvalid, OSError) as error:
-        raise SourceError(f"{source.path!r} cannot be read as {source.format}: {error}") from error
 
 
 def parquet_stream(
     spark: SparkSession, source: Source, schema: StructType | None, options: Mapping[str, str]
 ) -> DataFrame:
     """Parquet files, as a stream. Without a schema, those that are there show it."""
-    try:
+    with _told_in_a_line(source):
         return parquet.read_stream(spark, replace(source, path=located(spark, source.path)), schema, options)
-    except AnalysisException as error:
-        raise _unreadable(source, error) from error
 
 
 def located(spark: SparkSession, path: str) -> str:
@@ -59,9 +54,16 @@ def is_here(spark: SparkSession, path: str) -> bool:
     return not is_remote(path) and str(hadoop.get("fs.defaultFS", "file:///")).startswith("file:")
 
 
-def _unreadable(source: Source, error: AnalysisException) -> SourceError:
-    reason = (error.getMessage() or str(error)).partition("\n")[0]
-    return SourceError(f"{source.path!r} cannot be read as {source.format}: {reason}")
+@contextmanager
+def _told_in_a_line(source: Source) -> Iterator[None]:
+    """What is wrong with a log: whoever finds it, Spark or Arrow."""
+    try:
+        yield
+    except AnalysisException as error:
+        reason = (error.getMessage() or str(error)).partition("\n")[0]
+        raise SourceError(f"{source.path!r} cannot be read as {source.format}: {reason}") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise SourceError(f"{source.path!r} cannot be read as {source.format}: {error}") from error
 
 
 def _from_spark(spark: SparkSession, source: Source) -> SparkRead:
