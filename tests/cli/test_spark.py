@@ -112,8 +112,8 @@ def test_a_rule_under_which_nothing_opens_names_the_kinds_of_the_log(tmp_path: P
 
 
 def test_files_are_read_with_the_options_of_spark() -> None:
-    Path("orders.txt").write_text("order;event;at\na; ordered;2020-01-02\na; paid;2020-01-03\n")
-    options = ("--format", "csv", "--option", "sep=;", "--option", "ignoreLeadingWhiteSpace=true")
+    Path("orders.txt").write_text("order;event;at\na;'ordered';2020-01-02\na;paid;2020-01-03\n")
+    options = ("--format", "csv", "--option", "sep=;", "--option", "quote='")
     assert json.loads(replay(*options, "--json", events="orders.txt").out)["completed"] == 1
 
 
