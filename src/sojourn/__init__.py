@@ -4,6 +4,7 @@ from .clock import Clock as Clock
 from .clock import SystemClock as SystemClock
 from .errors import ConfigError as ConfigError
 from .errors import DelayError as DelayError
+from .errors import ForkedError as ForkedError
 from .errors import HubFullError as HubFullError
 from .errors import LivelockError as LivelockError
 from .errors import PurgatoryClosedError as PurgatoryClosedError
@@ -46,6 +47,7 @@ __all__ = [
     "DelayError",
     "DelayedOperation",
     "Event",
+    "ForkedError",
     "Hub",
     "HubFullError",
     "LivelockError",

@@ -225,6 +225,13 @@ MUTANTS = [
         'seen("ack", times=acks, distinct="source")',
         'seen("ack", times=acks)',
     ),
+    Mutant(
+        "delayed futures share a key", RECIPES, "hub, (key, next(future_numbers)), callback", "hub, (key, 0), callback"
+    ),
+    Mutant("late futures are not cancelled", RECIPES, "                future.cancel()\n", "                pass\n"),
+    Mutant(
+        "late futures are remembered", RECIPES, "        if self.wait.outcome is None:  # or", "        if True:  # or"
+    ),
     Mutant("a switch that was stopped goes off", RECIPES, 'if wait.outcome == "expired" and self', "if self"),
     # The compiled core
     Mutant(

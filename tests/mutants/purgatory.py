@@ -17,10 +17,12 @@ SECOND_TRY = (
 TELL = '        try:\n            self.on_complete()\n        finally:\n            if self._outcome == "expired":\n                self.on_expiration()\n'
 COMPLETED = '                    completed = self._has_won and self._outcome == "completed"\n'
 BREAK = "                    break\n                self._again = False  # somebody left word\n"
-CHECK = "            self._failed(operation, failure)\n        return completed\n"
+CHECK = "                self._failed(operation, failure)\n            if is_done:\n"
 
 MUTANTS = [
     # Check, watch, check again, then start the timer
+    Mutant("a purgatory without deadlines has them", WATCHERS, "        if self._is_untimed:\n            return\n", ""),
+    Mutant("a purgatory without deadlines has them, compiled", CORE, "        if self._is_untimed:\n            return 0\n", ""),
     Mutant("the second try is dropped", WATCHERS, SECOND_TRY, "                self._start(operation)\n"),
     Mutant("the first try is dropped", WATCHERS, "            if operation._try():\n                return True\n            if self._watch", "            if self._watch"),
     Mutant("the timer is started before the keys are watched", WATCHERS, "            if self._watch(operation, watched):\n", "            self._start(operation)\n            if self._watch(operation, watched):\n"),
@@ -28,12 +30,13 @@ MUTANTS = [
     Mutant("ended while the clock was asked, and put in the timer all the same", WATCHERS, "            if operation._watchers is not self:\n                return\n            wake", "            wake"),
     Mutant("ended by a collection while it was put in the timer, and stays there", WATCHERS, "                TimerTask.cancel(operation)  # a garbage", "                pass  # a garbage"),
     Mutant("an operation that has ended is watched all the same", WATCHERS, "                if operation._watchers is not self:\n                    return False\n", ""),
-    Mutant("an operation may be watched twice", WATCHERS, "if operation._watchers is not None or operation._outcome", "if operation._outcome"),
-    Mutant("an operation may be watched after its end", WATCHERS, " or operation._outcome is not None:", ":"),
+    Mutant("an operation may be watched twice", WATCHERS, "if operation._watchers is not None or operation._has_waited:", "if operation._has_waited:"),
+    Mutant("an operation may be watched after its end", WATCHERS, " or operation._has_waited:", ":"),
+    Mutant("an operation that ended before it came is watched", WATCHERS, "            if operation._outcome is not None:\n                return False\n", ""),
     Mutant("what failed on the way in stays on the lists", WATCHERS, "            self._abandon(operation)\n            raise\n", "            raise\n"),
     # Exactly once
-    Mutant("no compare-and-set when it settles", OPERATION, "            if self._outcome is not None:\n                return False\n            self._outcome = outcome\n", "            self._outcome = outcome\n"),
-    Mutant("its outcome is looked at before the lock is taken", OPERATION, "        with lock:\n            if self._outcome is not None:\n                return False\n            self._outcome = outcome\n", "        if self._outcome is not None:\n            return False\n        with lock:\n            self._outcome = outcome\n"),
+    Mutant("no compare-and-set when it settles", OPERATION, "            if self._outcome is not None:\n                return False\n            if self._watchers", "            if self._watchers"),
+    Mutant("its outcome is looked at before the lock is taken", OPERATION, "        with lock:\n            if self._outcome is not None:\n                return False\n            if self._watchers", "        if self._outcome is not None:\n            return False\n        with lock:\n            if self._watchers"),
     Mutant("told twice", OPERATION, "            if self._has_told:\n                return\n", ""),
     Mutant("told while another thread is trying it", OPERATION, "        if not is_tried_elsewhere:\n            self._tell()", "        self._tell()"),
     Mutant("ended while it was tried, and never told", OPERATION, "if self._outcome is not None and (failure := failure_of(self._tell)) is not None:", "if False:"),
@@ -46,15 +49,21 @@ MUTANTS = [
     Mutant("completed operations are told an expiration", OPERATION, '            if self._outcome == "expired":\n                self', "            if True:\n                self"),
     Mutant("an ended operation stays in the timer", OPERATION, "            super().cancel()  # out of the timer\n", ""),
     # Who is trying it, and who leaves word
-    Mutant("nobody leaves word", OPERATION, "                self._again = True\n", ""),
-    Mutant("the word that was left is ignored", OPERATION, "if self._outcome is not None or not self._again:", "if True:"),
+    Mutant("nobody leaves word", OPERATION, "            self._again = self._owner is not None\n            if self._again:\n", "            if self._owner is not None:\n"),
+    Mutant("the word that was left is ignored", OPERATION, "if self._outcome is not None or not self._again or len(failures) == tries:", "if True:"),
     Mutant("the word that was left stays for ever", OPERATION, "                self._again = False  # somebody left word\n", ""),
-    Mutant("the owner is never released", OPERATION, "self._again, self._owner = False, None", "self._again = False"),
+    Mutant("the owner is never released", OPERATION, "                    self._owner = None\n", ""),
     Mutant("the owner is not released after an exit", OPERATION, "    except BaseException as exception:\n        return exception", "    except Exception as exception:\n        return exception"),
-    Mutant("two threads may try at a time", OPERATION, "            if self._owner is not None:\n                self._again = True\n                return False, None\n", ""),
-    Mutant("the owner gives up before it looks for word", OPERATION, "            with lock:\n                if self._outcome is not None or not self._again:\n", "            self._owner = None\n            with lock:\n                self._owner = get_ident()\n                if self._outcome is not None or not self._again:\n"),
+    Mutant("two threads may try at a time", OPERATION, "            if self._again:\n                return False, None\n", ""),
+    Mutant("the owner gives up before it looks for word", OPERATION, "            with lock:\n                if self._outcome is not None or not self._again or", "            self._owner = None\n            with lock:\n                self._owner = get_ident()\n                if self._outcome is not None or not self._again or"),
     Mutant("a sweep tries what was handed back", OPERATION, "            if self._watchers is not watchers:\n", "            if self._outcome is not None:\n"),
     Mutant("the lock is held while an operation is tried", OPERATION, "failures.append(failure_of(self._try_once))", "lock.__enter__(); failures.append(failure_of(self._try_once)); lock.__exit__()"),
+    Mutant("a caller tries as long as there is word", OPERATION, " or len(failures) == tries:", ":"),
+    Mutant("word that came during the second try is forgotten", WATCHERS, "        if operation._again and not self._is_seen_to(operation):\n            return self._check(operation)\n", ""),
+    Mutant("a try that is owed is never made", WATCHERS, "            self.timer.schedule(0, self._try_owed, operation)\n", "            pass\n"),
+    Mutant("a try is owed as often as there was word", WATCHERS, "            if operation._is_owed and self.timer._is_open:\n                return True\n", ""),
+    Mutant("a try is owed once and never again", WATCHERS, "        operation._is_owed = False\n        return operation", "        return operation"),
+    Mutant("a closed timer is trusted to come", WATCHERS, "            operation._is_owed = False\n            return False\n", "            return True\n"),
     # Keys and lists
     Mutant("one key is forgotten when it leaves", WATCHERS, "        for place in places:\n            self._drop(", "        for place in places[:1]:\n            self._drop("),
     Mutant("it leaves no key", WATCHERS, "        for place in places:\n            self._drop(place, operation)\n", ""),
@@ -68,22 +77,18 @@ MUTANTS = [
     Mutant("what was seen before keys were compared is believed", WATCHERS, "                if stands:\n", "                if True:\n"),
     Mutant("whoever enters is not in the books", WATCHERS, "        operation._keys, operation._places = keys, places\n        self._watched += len(places)\n        for hashed", "        for hashed"),
     Mutant("one end is counted as another", WATCHERS, 'self._expired += operation._outcome == "expired"', 'self._expired += operation._outcome == "completed"'),
-    Mutant("duplicate keys are watched twice", KEYS, "tuple(dict.fromkeys(keys))", "tuple(keys)"),
+    Mutant("duplicate keys are watched twice", KEYS, "tuple(dict.fromkeys(items_of(", "tuple(list(items_of("),
     Mutant("one text is taken for a list of keys", KEYS, "if isinstance(keys, str | bytes):", "if False:"),
     Mutant("no keys are accepted", KEYS, "    if not found:", "    if False:"),
     Mutant("watching takes no lock", WATCHERS, "            with lock:\n                stands", "            if True:\n                stands"),
     Mutant("starting takes no lock", WATCHERS, "        with lock:\n            if operation._watchers is not self:\n                return\n", "        if True:\n            if operation._watchers is not self:\n                return\n"),
-    # The purge
-    Mutant("a purge drops what is pending", WATCHERS, "                if operation._watchers is not self\n            ]", "            ]"),
-    Mutant("a purge drops nothing", WATCHERS, "            for place, operation in strays:\n                self._drop(place, operation)\n", ""),
-    Mutant("strays are not noticed", WATCHERS, "            if self._listed > self._watched:\n", "            if False:\n"),
-    Mutant("the purge comes one stray too soon", FACE, "if strays > self.purge_interval:", "if strays >= self.purge_interval:"),
-    Mutant("the purge never comes", FACE, "if strays > self.purge_interval:", "if False:"),
-    Mutant("purged is not counted", FACE, "        self._purged += dropped\n", ""),
+    # Nothing is left on the lists
+    Mutant("an interrupt while it leaves leaves it on lists", WATCHERS, "            self._drop_all(places, operation)\n            raise\n", "            raise\n"),
+    Mutant("ended by a collection while it came in, and stays on the lists", WATCHERS, "        if operation._watchers is not self:\n            self._drop_all", "        if False:\n            self._drop_all"),
     # Sweeps and failures
-    Mutant("a sweep stops at the first exception", WATCHERS, CHECK, "            self._failed(operation, failure)\n            raise failure\n        return completed\n"),
-    Mutant("an exception in a sweep disappears", WATCHERS, CHECK, "            pass\n        return completed\n"),
-    Mutant("an exit in a sweep is taken for a failure", WATCHERS, "            if not isinstance(failure, Exception):\n                raise failure\n", ""),
+    Mutant("a sweep stops at the first exception", WATCHERS, CHECK, "                self._failed(operation, failure)\n                raise failure\n            if is_done:\n"),
+    Mutant("an exception in a sweep disappears", WATCHERS, CHECK, "                pass\n            if is_done:\n"),
+    Mutant("an exit in a sweep is taken for a failure", WATCHERS, "                if not isinstance(failure, Exception):\n                    raise failure\n", ""),
     Mutant("a sweep tries the last first", WATCHERS, "sum(self._check(operation) for operation in self._watching(key))", "sum(self._check(operation) for operation in self._watching(key)[::-1])"),
     Mutant("a sweep counts whom it tried", WATCHERS, "sum(self._check(operation) for operation in self._watching(key))", "sum(self._check(operation) or 1 for operation in self._watching(key))"),
     Mutant("an exception at the deadline disappears", OPERATION, "                raise\n            watchers._failed(self, exception)", "                raise"),
@@ -106,7 +111,10 @@ MUTANTS = [
     # The compiled core
     Mutant("core: the second try is dropped", CORE, "                if operation.try_it():\n                    return True\n                self.start", "                self.start"),
     Mutant("core: told while another thread is trying it", CORE, "        if not is_tried_elsewhere:\n            self.tell()", "        self.tell()"),
-    Mutant("core: nobody leaves word", CORE, "            self.again = True\n            return None\n", "            return None\n"),
+    Mutant("core: nobody leaves word", CORE, "        self.again = self.owner != 0\n        if self.again:\n", "        if self.owner != 0:\n"),
+    Mutant("core: a caller tries as long as there is word", CORE, " or tries == 0:", ":"),
+    Mutant("core: a try that is owed is never made", CORE, "            self.timer.schedule(0, self._try_owed, operation)\n", "            pass\n"),
+    Mutant("core: an operation that ended before it came is watched", CORE, "        if operation.ended:\n            return False\n", ""),
     Mutant("core: ended while it was tried, and never told", CORE, "        if self.ended and not self.has_told:\n            try:\n", "        if False:\n            try:\n"),
     Mutant("core: a sweep tries what was handed back", CORE, "        if self.watchers != watchers:\n", "        if self.ended:\n"),
     Mutant("core: a key may be unhashable", CORE, "            hash = PyObject_Hash(keys)\n", "            hash = 7\n"),

@@ -20,7 +20,10 @@ REPLAY = "src/sojourn/pipeline/replay.py"
 AXIS = "src/sojourn/pipeline/report/axis.py"
 CHARTS = "src/sojourn/pipeline/report/charts.py"
 SECTIONS = "src/sojourn/pipeline/report/sections.py"
-COMMAND = "src/sojourn/cli/replaying.py"
+COMMAND = "src/sojourn/cli/replay_run.py"
+OUTPUTS = "src/sojourn/cli/outputs.py"
+DRAFTS = "src/sojourn/pipeline/files/drafts.py"
+SUMMARY = "src/sojourn/pipeline/results/summary.py"
 EXITS = "src/sojourn/cli/exits.py"
 SCREEN = "src/sojourn/cli/screen.py"
 
@@ -134,22 +137,34 @@ MUTANTS = [
         "the first opening of a key names the group of all", GROUPS, "[S.RULE, S.KEY, _OPENED_MS]", "[S.RULE, S.KEY]"
     ),
     # Refusing
-    Mutant("a rule that opens nothing passes", REPLAY, "    for rule in idle:\n", "    for rule in ():\n"),
+    Mutant("a rule that opens nothing is not told", REPLAY, "for rule in idle],", "for rule in ()],"),
+    Mutant(
+        "a rule that opens nothing is not counted",
+        TALLY,
+        "for rule in rules}",
+        "for rule in rules if rule.name in tallies}",
+    ),
     Mutant("XES names its columns over the rule's", REPLAY, "if ours not in said}", "}"),
+    Mutant("strict sets rows aside", COMMAND, "if self.is_strict and refused:", "if self.is_strict and found.idle:"),
+    Mutant("strict lets nothing open", COMMAND, ", *found.idle]\n        if", "]\n        if"),
+    Mutant("anything is written over", OUTPUTS, "    if others:\n", "    if False:\n"),
     Mutant(
-        "strict writes first",
-        COMMAND,
-        "        if self.is_strict:\n            self._refuse_quarantine(replay)\n        if self.outputs.outcomes",
-        "        if self.outputs.outcomes",
+        "two replays share a quarantine", OUTPUTS, 'return f"{folder}-quarantine"', 'return f"{folder}/../quarantine"'
     ),
-    Mutant("anything is written over", COMMAND, "    if others:\n", "    if False:\n"),
+    Mutant("what was there before is not put back", DRAFTS, "if self.store.exists(self.kept):", "if False:"),
+    Mutant("what is half moved stays", DRAFTS, "if not self.store.exists(self.draft):", "if False:"),
+    Mutant("drafts stay when a replay fails", DRAFTS, "        self._clean()\n", "        pass\n"),
+    Mutant("new folders stay when a replay fails", DRAFTS, "for folder in self._made:", "for folder in ():"),
+    Mutant("what cannot be put back is deleted", DRAFTS, "if not is_published and self._holds_earlier()", "if False"),
+    Mutant("a link is replaced", DRAFTS, "Path(target).resolve().as_posix()", "os.path.abspath(target)"),
     Mutant(
-        "quarantine goes into the outcomes",
+        "outputs are published before the report",
         COMMAND,
-        'return f"{folder}{slash}quarantine"',
-        'return f"{self.outcomes}/quarantine"',
+        "        if places.report:\n",
+        "        drafts.publish()\n        if places.report:\n",
     ),
-    Mutant("expired counts the late only", COMMAND, '"expired": counts.expired', '"expired": counts.met_late'),
+    Mutant("expired counts the late only", SUMMARY, "S.EXPIRED: counts.expired", "S.EXPIRED: counts.met_late"),
+    Mutant("a shift is a duration", SUMMARY, '"shift_ms" if deadline.is_shift else "within_ms"', '"within_ms"'),
     Mutant("a failure is a success", EXITS, "raise typer.Exit(code)", "raise typer.Exit(0)"),
     Mutant("debug stays on", EXITS, '_state["debug"] = is_asked', '_state["debug"] |= is_asked'),
     Mutant("texts are markup", SCREEN, "self._out.print(text, markup=False)", "self._out.print(text)"),

@@ -14,6 +14,7 @@ from sojourn import Rule, SourceError
 from sojourn.pipeline.files.lines import CORRUPT, CORRUPT_REASON
 from sojourn.pipeline.files.source import Source
 from sojourn.pipeline.spark import source as spark_source
+from sojourn.pipeline.spark import texts
 from sojourn.pipeline.stream.sources import From
 
 PAID = Rule("paid", "open", "paid", within="1 h")
@@ -70,6 +71,14 @@ def test_a_stream_reads_the_same(
     read = [row for row, (reason, _) in zip(rows, lines, strict=True) if reason is None]
     bad = [list(line) for line in lines if line[0] is not None]
     assert (in_order(read), in_order(bad)) == expected(nasty[0])
+
+
+def test_files_that_executors_do_not_have_are_read_from_their_bytes(tmp_path: Path, spark: SparkSession) -> None:
+    nasty = NASTY["gzip"]
+    (tmp_path / "log.csv.gz").write_bytes(nasty.files["log.csv.gz"])
+    text = texts.opened(spark, Source.of(tmp_path), by_path=False)
+    rows = in_order([row.asDict() for row in text.events().collect()])
+    assert (rows, aside([row.asDict() for row in text.unreadable().collect()])) == expected(nasty)
 
 
 @pytest.fixture

@@ -53,7 +53,8 @@ SPOILT: list[tuple[dict[str, Any], str | None]] = [
     ({"opened_at": None}, "no opened_at"),
     (
         {"opened_at": "soon"},
-        "opened_at cannot be read; allowed are timestamps, ISO 8601 texts and epoch seconds or milliseconds",
+        "opened_at cannot be read; allowed are timestamps, ISO 8601 texts, epoch numbers, "
+        "and with the unit yyyymmdd dates such as 20240131",
     ),
     ({"rule": None}, "rule is not one of the rules"),
     ({"rule": "unheard of"}, "rule is not one of the rules"),

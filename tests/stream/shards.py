@@ -8,9 +8,8 @@ from random import Random
 import pyarrow as pa
 
 from parity.tables import as_outcomes, as_table
-from sojourn.pipeline.columns.events import ArrowLog
+from sojourn.pipeline.columns.normal import normal_form
 from sojourn.pipeline.plan import Plan
-from sojourn.pipeline.schema import AT, DEADLINE, KEY, KIND, SOURCE
 from sojourn.pipeline.stream.shape import HASH, Shape
 from sojourn.pipeline.stream.shard import Cache, Head, Told, advance
 from sojourn.rules import Event, Outcome, Rule
@@ -29,19 +28,11 @@ def poor_hash(key: str) -> int:
 
 
 def as_fresh(shape: Shape, log: Sequence[Event], hash_of: Callable[[str], int] = poor_hash) -> pa.RecordBatch:
-    facts = ArrowLog(as_table(log), shape.plan)
-    columns = {
-        HASH: pa.array([hash_of(event.key) for event in log], pa.int64()),
-        KEY: facts.key.values,
-        KIND: pa.array(facts.kind_code, pa.int16()),
-        AT: pa.array(facts.at.ms),
-        **({} if facts.source is None else {SOURCE: facts.source.values}),
-        **{name: pa.array(facts.number(number).values) for number, name in shape.number_names.items()},
-    }
-    for within in shape.plan.withins:
-        columns[DEADLINE] = pa.array(facts.deadline(within))
+    normal = normal_form(as_table(log), shape.plan, shape.normal)
+    columns = {HASH: pa.array([hash_of(event.key) for event in log], pa.int64())}
+    columns |= dict(zip(normal.events.schema.names, normal.events.columns, strict=True))
     fresh = pa.RecordBatch.from_arrays([columns[name] for name in shape.fresh.names], schema=shape.fresh)
-    return fresh.filter(pa.array(facts.kind_code >= 0))
+    return fresh.take(pa.array(normal.usable))
 
 
 class DictStore:

@@ -39,7 +39,7 @@ def explain(
     with failures():
         from ..pipeline.files.source import Source  # noqa: PLC0415
         from ..pipeline.results.explain import explain_events, explain_outcomes  # noqa: PLC0415  (Arrow takes a while to load)
-        from .replaying import job_of  # noqa: PLC0415
+        from .replay_run import job_of  # noqa: PLC0415
 
         columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
         named = {ours: name for ours, name in columns.items() if name is not None}

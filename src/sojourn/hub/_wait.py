@@ -242,6 +242,8 @@ class Wait(DelayedOperation):
         with lock:
             if self._callbacks is DONE:
                 return False
+            if not self._hub._is_open:
+                self._hub._check_process()
             held = self._callbacks
             self._callbacks = (
                 callback if held is None else [*held, callback] if type(held) is list else [held, callback]
@@ -282,6 +284,8 @@ class Signals(Watchers):
 
     def now_ms(self) -> int:
         """The hub's time: milliseconds since the epoch, but running on the monotonic clock."""
+        if not self._is_open:
+            self._check_process()  # here, as whatever is done with a hub or a wait begins with the time
         return self.timer.clock.now_ns() // NS_PER_MS + self._epoch_ms
 
     def wait(
@@ -358,7 +362,7 @@ class Signals(Watchers):
         return wait
 
     def _check_fits(self, delay_ms: int, now_ms: int) -> None:
-        self.timer._check_fits(delay_ms + 1, now_ms - self._epoch_ms)
+        self.timer._check_fits(delay_ms, now_ms + 1 - self._epoch_ms)  # one more, as the timer comes when it is over
 
     def _has_timer(self) -> bool:
         """Whether the timer still comes; an error if it died."""

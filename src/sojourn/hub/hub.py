@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
+from .._arguments import check_whole
 from ..errors import ConfigError, HubFullError, PurgatoryClosedError
 from ..purgatory.purgatory import OnError, PurgatoryFace, log_error
 from ..rules import Condition, Event, Rule
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ._wait import Signals as Lists
 else:
     Lists = object  # mixed in below, so that tests can put the same face on either build
+
+NO_LIMIT = 2**62
 
 PLANS_KEPT = 1_000
 """Beyond that all plans go, and are made again when needed."""
@@ -56,6 +59,7 @@ class HubFace(PurgatoryFace, Lists):
     """
 
     _own_timer_type: Callable[..., SystemTimer | AsyncTimer]
+    _noun = "hub"
 
     def __init__(
         self,
@@ -71,8 +75,9 @@ class HubFace(PurgatoryFace, Lists):
     ) -> None:
         if timer is not None and clock is not None:
             raise ConfigError("timer and clock: a timer has a clock of its own; give one of the two")
-        if remember_most < 0 or (max_pending is not None and max_pending < 0):
-            raise ConfigError(f"remember_most={remember_most}, max_pending={max_pending}: at least 0 each")
+        check_whole("remember_most", remember_most, 0, NO_LIMIT)
+        if max_pending is not None:
+            check_whole("max_pending", max_pending, 0, NO_LIMIT)
         keep_ms = None if remember is None else duration_ms(remember)
         own = type(self)._own_timer_type(name, clock=clock) if timer is None else None
         super().__init__(name, timer=own or timer, shards=shards, on_error=on_error)
@@ -85,7 +90,7 @@ class HubFace(PurgatoryFace, Lists):
         self._ids = Ids(keep_ms)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r} {'open' if self._is_open else 'closed'}, {self.delayed} pending>"
+        return f"<{type(self).__name__} {self.name!r} {self._state()}, {self.delayed} pending>"
 
     def signal_many(self, signals: Iterable[Event | tuple[Any, ...]]) -> int:
         """Signal each `(key, kind)`, `(key, kind, source)` or `(key, kind, source, value)`; return how many ended.
@@ -148,7 +153,7 @@ class HubFace(PurgatoryFace, Lists):
     def close(self, *, cancel_pending: bool = True) -> builtins.list[Wait]:  # type: ignore[override]
         """Stop. Pending waits end as cancelled, so that nobody waits for them for ever, or as expired if they are
         overdue; without `cancel_pending` they stay as they are. Returns those that were pending."""
-        if not cancel_pending:
+        if not cancel_pending or self._parent_pid is not None:
             return super().close()  # type: ignore[return-value]
         with self._lock:
             self._is_open = False
@@ -209,6 +214,7 @@ class HubFace(PurgatoryFace, Lists):
         )
 
     def _refuse(self) -> NoReturn:
+        self._check_process()
         raise PurgatoryClosedError(f"hub {self.name!r} is closed and would never end this; make a new one")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -10,17 +11,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..rules import Duration, Rule, duration_ms, duration_text
+from . import decide
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
-from .columns.events import ArrowLog
-from .columns.grouping import by_key, in_parallel, shards_for, shards_of
-from .columns.operations import read_operations
-from .columns.outcomes import outcome_table
+from .columns.kinds import table_without_views
+from .columns.normal import Normal, column_of, normal_form, normal_schema, with_source_codes
+from .columns.operations import OPERATION, Given, read_operations
 from .columns.quarantine import set_aside
-from .decide_given import decided
-from .kernel import NEVER, Events, judge, openings
-from .kernel.columns import Lanes
+from .deal import by_shard, dealt_out, in_parallel, shards_for
+from .kernel import NEVER
 from .kernel.search import Ints
 from .plan import Plan
+from .schema import OUTCOMES
 
 
 class Result(NamedTuple):
@@ -47,22 +48,29 @@ def outcomes(
     """The outcome of every operation that a log opens, under each rule.
 
     The columns of the log are named by `key`, `kind`, `at`, `source` and `value`; one that is not given is what the
-    rule's `columns` say, or else the very word.
+    rule's `columns` say, or the name itself.
 
     With `operations` the events open nothing: each row of that table is an operation, with the columns `operation_id`,
     `opened_at`, `keys` (a list; or `key`), `within`, unless the rule has one, and `rule`, if there are several. The
     events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
+    return decided(events, plan, operations)
+
+
+def decided(events: pa.Table, plan: Plan, operations: pa.Table | None = None) -> Result:
+    """The same, by a plan."""
     opens = operations is None
     plan.check_columns(events.column_names, opens=opens)
-    log = ArrowLog(events, plan)
-    aside = set_aside(plan, log, events, opens=opens)
-    rows = np.flatnonzero(aside.is_usable & (log.kind_code >= 0))
+    events = table_without_views(events)
+    schema = with_source_codes(normal_schema(plan, events.schema, opens=opens))
+    normal = normal_form(events, plan, schema, opens=opens)
+    aside = pa.concat_tables(set_aside(events, reasons) for reasons in normal.reasons)
     if operations is None:
-        return Result(pa.concat_tables(_opened(plan, log, rows)), aside.table)
-    found, refused = read_operations(operations, plan)
-    return Result(pa.concat_tables(decided(plan, log, rows, found)), pa.concat_tables([aside.table, refused]))
+        return Result(pa.concat_tables([OUTCOMES.empty_table(), *_opened(plan, normal)]), aside)
+    given, refused = read_operations(table_without_views(operations), plan)
+    found = [OUTCOMES.empty_table(), *_given(plan, normal, given)]
+    return Result(pa.concat_tables(found), pa.concat_tables([aside, refused]))
 
 
 def what_if(outcomes: pa.Table, withins: Sequence[Duration]) -> pa.Table:
@@ -100,20 +108,54 @@ def _ms(column: pa.ChunkedArray) -> Ints:
     return values
 
 
-def _opened(plan: Plan, log: ArrowLog, rows: Ints) -> Iterable[pa.Table]:
-    """The outcomes of what the events open."""
+def _opened(plan: Plan, normal: Normal) -> Iterator[pa.Table]:
+    """The outcomes of what the events open, shard by shard."""
+    rows = normal.usable
+    shards = dealt_out(column_of(normal.events, S.KEY), rows, shards_for(len(rows)))
+    for tables in in_parallel(lambda own: list(decide.opened(plan, _taken(normal.events, own))), shards):
+        yield from tables
 
-    def judged(own: Ints) -> pa.Table:
-        keys = log.key.values if len(own) == len(log.key.values) else log.key.values.take(pa.array(own))
-        groups = by_key(keys, log.at.ms[own])
-        source = groups.of_rows if log.source_is_key else None
-        events = log.events(own[groups.order], groups.starts, source, opens=True)
-        return pa.concat_tables(judged_by(rule, groups.names, events) for rule in plan.rules)
 
-    def judged_by(rule: Rule, keys: pa.Array, events: Events) -> pa.Table:
-        lanes = Lanes(rule, events)
-        operations = openings(rule, events, lanes)
-        verdicts = judge(rule, events, operations, lanes)
-        return outcome_table(rule, operations, verdicts, keys.take(pa.array(operations.group)))
+def _given(plan: Plan, normal: Normal, given: Given) -> Iterator[pa.Table]:
+    """The outcomes of operations that are given, with keys dealt out to shards: of events and of operations alike.
 
-    return in_parallel(judged, shards_of(log.key.values, rows, shards_for(len(rows))))
+    Where every operation waits on one key, it is judged in the shard of that key. Where some wait on several, each is
+    first handed what counts of its keys' events, wherever they are.
+    """
+    rows, count = normal.usable, len(given.rule)
+    shards = shards_for(len(rows) + len(given.keys))
+    events = dealt_out(column_of(normal.events, S.KEY), rows, shards)
+    is_simple = len(given.keys) == count
+    waiting = given.on_one_key() if is_simple else given.watches(np.arange(count))
+    asked = dealt_out(column_of(waiting, S.KEY), np.arange(waiting.num_rows), shards)
+
+    def judged(place: int) -> list[pa.Table]:
+        return list(decide.on_one_key(plan, _taken(normal.events, events[place]), _taken(waiting, asked[place])))
+
+    def handed(place: int) -> list[pa.RecordBatch]:
+        own = _taken(normal.events, events[place]), _taken(waiting, asked[place])
+        return list(decide.handed(plan, *own, place))
+
+    work = in_parallel(judged if is_simple else handed, range(shards))
+    if is_simple:
+        return chain.from_iterable(work)
+    return _judged(plan, given, pa.Table.from_batches(chain.from_iterable(work)))
+
+
+def _judged(plan: Plan, given: Given, events: pa.Table) -> Iterator[pa.Table]:
+    """The outcomes of operations by the events that they have been handed, some operations at a time."""
+    count = len(given.rule)
+    parts = shards_for(events.num_rows + count)
+    owner = events[OPERATION].to_numpy()
+    dealt = by_shard(owner * parts // max(1, count), parts)
+
+    def judged(part: int) -> list[pa.Table]:
+        first, end = (-(-count * bound // parts) for bound in (part, part + 1))
+        rows, own = dealt[part], np.arange(first, end)
+        return list(decide.on_many_keys(plan, given, own, _taken(events, rows), owner[rows] - first))
+
+    return chain.from_iterable(in_parallel(judged, range(parts)))
+
+
+def _taken(rows: pa.Table | pa.RecordBatch, own: Ints) -> pa.Table | pa.RecordBatch:
+    return rows if len(own) == rows.num_rows else rows.take(pa.array(own))

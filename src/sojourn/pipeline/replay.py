@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from ..errors import SourceError
 from ..rules import Never, Rule
 from . import local
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
@@ -23,7 +22,7 @@ from .files.source import Log, Source, check_columns
 from .plan import Plan
 from .results.deadlines import Deadline
 from .results.groups import with_groups
-from .results.tally import Tallies, tally
+from .results.tally import Tallies, for_all, tally
 
 KINDS_NAMED = 12
 """How many of the kinds of a log an error names, the most frequent."""
@@ -83,8 +82,8 @@ class Replay(Protocol):
     def kinds(self) -> Counter[str]:
         """How many events of each kind the log has."""
 
-    def write(self, outcomes: str, quarantine: str) -> None:
-        """Write both tables as Parquet, into folders."""
+    def write(self, outcomes: str | None, quarantine: str | None) -> None:
+        """Write the tables as Parquet, into folders that are not there yet; one that is not named is not written."""
 
 
 class LocalReplay:
@@ -104,7 +103,7 @@ class LocalReplay:
 
     @cached_property
     def tallies(self) -> Tallies:
-        return tally(self._grouped(), self._job.what_if)
+        return for_all(self._job.rules, tally(self._grouped(), self._job.what_if), self._job.what_if)
 
     @cached_property
     def quarantined(self) -> Counter[str]:
@@ -113,9 +112,11 @@ class LocalReplay:
     def kinds(self) -> Counter[str]:
         return counted(ArrowLog(self._log.events, self._job.plan()).kind.values)
 
-    def write(self, outcomes: str, quarantine: str) -> None:
-        write_table(self.outcomes, outcomes)
-        write_table(self.quarantine, quarantine)
+    def write(self, outcomes: str | None, quarantine: str | None) -> None:
+        if outcomes is not None:
+            write_table(self.outcomes, outcomes)
+        if quarantine is not None:
+            write_table(self.quarantine, quarantine)
 
     def _grouped(self) -> pa.Table:
         if self._job.by is None:
@@ -133,17 +134,25 @@ def write_table(table: pa.Table, folder: str) -> None:
     parquet.write_table(table, Path(folder) / "part-00000.parquet")
 
 
-def check_openings(job: Job, replay: Replay) -> list[str]:
-    """Refuse a rule under which nothing opened; warn of one under which nothing was ever met."""
+class Doubts(NamedTuple):
+    """What a log may lack: rules under which nothing opened, and rules under which nothing was ever met."""
+
+    idle: list[str]
+    vain: list[str]
+
+
+def doubts(job: Job, replay: Replay) -> Doubts:
+    """In words: an empty day looks like a kind that is written differently, so both are told, with what is there."""
     if job.operations is not None:
-        return []
-    idle = [rule for rule in job.rules if rule.name not in replay.tallies]
+        return Doubts([], [])
+    idle = [rule for rule in job.rules if not replay.tallies[rule.name].counts.opened]
     vain = [rule for rule in job.rules if rule not in idle and _is_vain(rule, replay.tallies)]
     kinds = replay.kinds() if idle or vain else Counter()
-    for rule in idle:
-        raise SourceError(f"rule {rule.name!r}: nothing opens. {_not_there(rule.opens, kinds)}")
     unseen = [(rule, leaf.kind) for rule in vain for leaf in rule.leaves if leaf.kind not in kinds]
-    return [f"rule {rule.name!r}: nothing completes. {_not_there(kind, kinds)}" for rule, kind in unseen]
+    return Doubts(
+        [f"rule {rule.name!r}: nothing opens. {_not_there(rule.opens, kinds)}" for rule in idle],
+        [f"rule {rule.name!r}: nothing completes. {_not_there(kind, kinds)}" for rule, kind in unseen],
+    )
 
 
 def _is_vain(rule: Rule, tallies: Tallies) -> bool:

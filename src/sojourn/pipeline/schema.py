@@ -43,11 +43,13 @@ ENDINGS = (COMPLETED, EXPIRED, CANCELLED)
 OUTCOME_TIMES = (OPENED_AT, DEADLINE, AT, MET_AT)
 """The columns of an outcome table that are times."""
 
-Unit = Literal["auto", "s", "ms"]
-"""What a bare number means where a time is expected: epoch seconds or milliseconds.
+Unit = Literal["auto", "s", "ms", "us", "ns", "yyyymmdd"]
+"""What a bare number means where a time is expected: seconds, milli-, micro- or nanoseconds since 1970, or a date.
 
-"auto" looks at each number: those closer to zero than 10**11 are seconds (1 January 1970 give or take 3,168 years),
-all others milliseconds (before November 1966 or after March 1973). Name the unit where that is not what they are.
+"auto" looks at each number, and takes the largest of the units in which its year has at most four digits: seconds
+up to 253,402,300,799, the end of 9999, then milliseconds, and so on. So a time before 1978 that is in milliseconds
+is taken for a later one: name the unit where there are such. Numbers that may be dates (20240131, 20240131235959) are
+refused.
 """
 
 TIME = pa.timestamp("ms", tz="UTC")

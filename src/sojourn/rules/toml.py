@@ -48,8 +48,17 @@ def read_rule(source: str | PathLike[str]) -> Rule:
     if isinstance(source, str) and ("\n" in source or not source.endswith(".toml")):
         return _parsed(source, "")
     path = fspath(source)
-    with open(path, encoding="utf-8-sig") as file:
-        return _parsed(file.read(), f"{path}, ")
+    return _parsed(_text_of(path), f"{path}, ")
+
+
+def _text_of(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read()
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        byte = error.object[error.start]
+        raise RuleError(f"{path}, line {line}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8") from None
 
 
 def write_rule(rule: Rule) -> str:

@@ -13,18 +13,23 @@ from numpy.typing import NDArray
 
 from ...errors import ConfigError
 from ...rules import Column, UntilColumn
-from ..kernel import UNREADABLE, Events, Numbers
+from ..kernel import UNREADABLE, Numbers
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
 from ..schema import AT, KEY, KIND, SOURCE
+from .kinds import kind_text, plain_type
 from .reasons import Amount, Limit, Word
-from .times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, is_text, times
+from .times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, has_whole_numbers, is_text, times
 
 NUMERIC = r"^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?\z"
 """A number, written as text."""
 
-_LONGEST = 2**31 - 1
+LONGEST = 2**31 - 1
+"""So many bytes of text fit a column of Arrow's plain strings."""
+
 _WHOLE = 2**53
+_WHOLE_DECIMAL = r"^-?\d+(?:\.0*)?\z|^0E-\d+\z"
+"""What Arrow writes for a decimal without a fraction; 0E-10 is a zero with ten places."""
 
 
 class Texts(NamedTuple):
@@ -77,24 +82,6 @@ class ArrowLog:
         sources = self.source.values
         is_encoded = pa.types.is_dictionary(sources.type)
         return _indices(sources if is_encoded else sources.dictionary_encode("encode"))
-
-    @property
-    def source_is_key(self) -> bool:
-        return self._plan.columns.get(SOURCE) == self._plan.columns[KEY]
-
-    def events(self, rows: Ints, starts: Ints, source: Ints | None = None, *, opens: bool = False) -> Events:
-        """Some rows as the kernel wants them, in these groups; `source` is that of each, unless they have a column."""
-        if source is None and self.source_code is not None:
-            source = self.source_code[rows]
-        return Events(
-            starts=starts,
-            at=self.at.ms[rows],
-            kind=self.kind_code[rows],
-            kinds=self._plan.kinds,
-            source=source,
-            numbers={name: self.number(name).take(rows) for name in self._plan.numbers},
-            deadlines={within: self.deadline(within)[rows] for within in self._plan.withins if opens},
-        )
 
     @property
     def words(self) -> dict[str, Word]:
@@ -167,7 +154,7 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     """A column as one array, of plain values."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if pa.types.is_string_view(column.type) or (pa.types.is_string(column.type) and column.nbytes > _LONGEST):
+    if pa.types.is_string_view(column.type) or (pa.types.is_string(column.type) and column.nbytes > LONGEST):
         column = column.cast(pa.large_string())
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
@@ -186,6 +173,8 @@ def _indices(words: pa.DictionaryArray) -> Ints:
 
 def texts(name: str, column: pa.Array) -> Texts:
     """A column as text; whole numbers count as such. `ConfigError` if it is made of something else."""
+    if column.type != plain_type(column.type):
+        column = column.cast(plain_type(column.type))
     is_missing = column.is_null().to_numpy(zero_copy_only=False)
     is_bad = np.zeros(len(column), bool)
     kind = column.type
@@ -196,22 +185,34 @@ def texts(name: str, column: pa.Array) -> Texts:
         is_whole = np.isfinite(values) & (np.abs(values) < _WHOLE) & (values == np.floor(values))
         whole = pa.array(np.where(is_whole, values, 0).astype(np.int64), mask=~is_whole)
         return Texts(whole.cast(pa.string()), is_missing, ~is_whole & ~is_missing)
-    if pa.types.is_integer(kind) or pa.types.is_null(kind):
+    if has_whole_numbers(kind) or pa.types.is_null(kind):
         return Texts(column.cast(pa.string()), is_missing, is_bad)
-    raise ConfigError(f"column {name!r} is {kind}; a key, a kind and a source are texts or whole numbers")
+    if pa.types.is_decimal(kind):
+        written = column.cast(pa.string())
+        has_no_fraction = pc.match_substring_regex(written, _WHOLE_DECIMAL)
+        whole = pc.if_else(
+            has_no_fraction, pc.replace_substring_regex(written, r"[.E].*", ""), pa.scalar(None, pa.string())
+        )
+        return Texts(whole, is_missing, whole.is_null().to_numpy(zero_copy_only=False) & ~is_missing)
+    raise ConfigError(f"column {name!r} is {kind_text(kind)}; a key, a kind and a source are texts or whole numbers")
+
+
+def number_type(kind: pa.DataType) -> pa.DataType:
+    """What numbers of a type become: int64 or float64."""
+    return pa.int64() if pa.types.is_integer(kind) and not pa.types.is_uint64(kind) else pa.float64()
 
 
 def numbers(name: str, column: pa.Array) -> tuple[NDArray[Any], Flags, Flags]:
     """A column as int64 or float64, with where there is nothing, and where what there is is not a number."""
     is_missing = column.is_null().to_numpy(zero_copy_only=False)
     kind = column.type
-    if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
+    if number_type(kind) == pa.int64():
         return column.cast(pa.int64()).fill_null(0).to_numpy(), is_missing, np.zeros(len(column), bool)
     if is_text(kind):
         is_number = pc.match_substring_regex(column, NUMERIC).fill_null(False)
         column = pc.if_else(is_number, column, pa.scalar(None, kind))
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise ConfigError(f"column {name!r} is {kind}; a rule reads numbers from it")
+        raise ConfigError(f"column {name!r} is {kind_text(kind)}; a rule reads numbers from it")
     values = floats(column)
     is_nan = np.isnan(values)
     return np.where(is_nan, 0, values), is_missing, is_nan & ~is_missing

@@ -10,16 +10,32 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from ..deal import Hashes, dealt_out, in_parallel, shards_for
 from ..kernel.search import Flags, Ints, order_by, ranges
 from ..plan import Plan
 from ..schema import DEADLINE, GIVEN, KEY, KEYS, OPENED_AT, OPERATION_ID, RULE, WITHIN, record_batch
 from .events import Texts, in_one_piece, texts
-from .grouping import in_parallel, shards_for, shards_of
 from .quarantine import quarantined, reasons_of
 from .reasons import GIVEN_TWICE, Limit, OperationFacts, Word, operation_checks
 from .times import NEGATIVE, TOO_FAR, UNKNOWN, durations, times
+
+OPERATION = "operation"
+"""An operation, where its id is too long a word: a number."""
+
+ON_ONE_KEY = pa.schema(
+    [
+        (KEY, pa.string()),
+        (OPERATION_ID, pa.string()),
+        (RULE, pa.int32()),
+        (OPENED_AT, pa.int64()),
+        (DEADLINE, pa.int64()),
+    ]
+)
+"""Operations that wait on one key each; RULE is the place of the rule."""
+
+WATCHES = pa.schema([(KEY, pa.string()), (OPERATION, pa.int64()), (RULE, pa.int32()), (OPENED_AT, pa.int64())])
+"""A row for each key that an operation waits on."""
 
 _MANY_KEYS = 8
 """Up to so many each is compared with each."""
@@ -51,6 +67,21 @@ class Given:
         columns = [self.operation_id, pa.array(self.rule), keys, pa.array(self.opened_at), pa.array(self.deadline)]
         return record_batch(GIVEN, columns)
 
+    def on_one_key(self) -> pa.RecordBatch:
+        """Operations that wait on one key each, as `ON_ONE_KEY`."""
+        return record_batch(ON_ONE_KEY, [self.shown_key, self.operation_id, self.rule, self.opened_at, self.deadline])
+
+    def watches(self, number: Ints) -> pa.RecordBatch:
+        """Each key that an operation waits on, once, as `WATCHES`; `number` is what each is known by.
+
+        In the order in which keys are there: they are long, and are moved once, by whoever deals them out. An operation
+        whose number is below 0 is left out.
+        """
+        owner = self.owner
+        watches = record_batch(WATCHES, [self.keys, number[owner], self.rule[owner], self.opened_at[owner]])
+        is_chosen = (number[owner] >= 0) & ~is_repeated(self)
+        return watches if is_chosen.all() else watches.filter(pa.array(is_chosen))
+
     @cached_property
     def shown_key(self) -> pa.Array:
         """The first key of each: the one that its outcome shows."""
@@ -78,18 +109,18 @@ class Given:
 
 def read_operations(table: pa.Table, plan: Plan) -> tuple[Given, pa.Table]:
     """The operations, and the rows that are set aside."""
-    found, reason, reasons = _checked(table, plan)
+    found, reason, reasons = checked_operations(table, plan)
     reason[_given_twice(found, np.flatnonzero(reason < 0))] = len(reasons)
     return found.where(reason < 0), quarantined(table, reason, [*reasons, GIVEN_TWICE], None)
 
 
 def usable_operations(table: pa.Table, plan: Plan) -> Given:
     """The operations, of some of the rows that there are: another one may have the same name."""
-    found, reason, _ = _checked(table, plan)
+    found, reason, _ = checked_operations(table, plan)
     return found.where(reason < 0)
 
 
-def first_of_each_name(found: Given, hashed: NDArray[np.uint64]) -> Ints:
+def first_of_each_name(found: Given, hashed: Hashes) -> Ints:
     """The rows that are not given twice, by the hashes of their names: an order that the rows alone decide."""
     order = np.argsort(hashed)
     is_same = np.diff(hashed[order]) == 0
@@ -120,7 +151,7 @@ def is_repeated(found: Given) -> Flags:
     return repeated
 
 
-def _checked(table: pa.Table, plan: Plan) -> tuple[Given, Ints, list[str]]:
+def checked_operations(table: pa.Table, plan: Plan) -> tuple[Given, Ints, list[str]]:
     """All rows, and for each the place of the reason why it cannot be used, -1 if there is none."""
     plan.check_operations(table.column_names)
     operation_id = texts(OPERATION_ID, in_one_piece(table[OPERATION_ID]))
@@ -183,7 +214,7 @@ def _within(table: pa.Table, plan: Plan, rule: Ints) -> tuple[Ints, Limit | None
 
 def _given_twice(found: Given, rows: Ints) -> Ints:
     """Those of the rows whose name another one has that is opened and due before it."""
-    shards = shards_of(found.operation_id, rows, shards_for(len(rows)))
+    shards = dealt_out(found.operation_id, rows, shards_for(len(rows)))
     return np.concatenate(in_parallel(lambda own: _twice_among(found, own), shards))
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
@@ -16,12 +17,8 @@ from ..schema import QUARANTINE
 from .events import ArrowLog
 from .reasons import Check, row_checks, rule_checks
 
-
-class Aside(NamedTuple):
-    """What was set aside; `is_usable` where a row is of use to some rule, as far as the row itself goes."""
-
-    table: pa.Table
-    is_usable: Flags
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_NEEDLESS = r"(?:(\.\d*[1-9])0+|\.0+)(Z?)$"
 
 
 class Reasons(NamedTuple):
@@ -32,10 +29,9 @@ class Reasons(NamedTuple):
     texts: list[str]
 
 
-def set_aside(plan: Plan, log: ArrowLog, events: pa.Table, *, opens: bool = True) -> Aside:
-    """The rows of a log that cannot be used: by no rule, or by some. The kernel leaves out the latter by itself."""
-    is_usable, found = checked(plan, log, len(events), opens=opens)
-    return Aside(pa.concat_tables(quarantined(events, reason, texts, rule) for rule, reason, texts in found), is_usable)
+def set_aside(events: pa.Table, found: Reasons) -> pa.Table:
+    """The rows of a log that cannot be used for these reasons, as `schema.QUARANTINE`."""
+    return quarantined(events, found.reason, found.texts, found.rule)
 
 
 def checked(plan: Plan, log: ArrowLog, count: int, *, opens: bool) -> tuple[Flags, list[Reasons]]:
@@ -72,10 +68,28 @@ def as_json(table: pa.Table) -> pa.Array:
 
 
 def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times as text, since Python's own do not reach as far as ours."""
-    if pa.types.is_temporal(column.type) and not pa.types.is_duration(column.type):
-        return column.cast(pa.string())
-    return column
+    """Times and durations as text, since Python's own do not reach as far as ours.
+
+    Times are in UTC, with no more digits than they need, and none below the microsecond, as on Spark.
+    """
+    kind = column.type
+    if not pa.types.is_temporal(kind):
+        return column
+    if pa.types.is_duration(kind):
+        texts = [_seconds(count, kind.unit) for count in column.cast(pa.int64()).to_pylist()]
+        return pa.chunked_array([texts], pa.string())
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp(kind.unit, None if kind.tz is None else "UTC"))
+        column = pc.floor_temporal(column, unit="microsecond") if kind.unit == "ns" else column
+    return pc.replace_substring_regex(column.cast(pa.string()), _NEEDLESS, r"\1\2")
+
+
+def _seconds(count: int | None, unit: str) -> str | None:
+    """A duration as "90 s" or "0.001 s", whatever its unit; rounded as Spark has it, away from 0 to the microsecond."""
+    if count is None:
+        return None
+    micros = -(-abs(count) * 10**6 // _PER_SECOND[unit])
+    return f"{'-' * (count < 0)}{micros // 10**6}{f'.{micros % 10**6:06}'.rstrip('0').rstrip('.')} s"
 
 
 def _finite(value: Any) -> Any:

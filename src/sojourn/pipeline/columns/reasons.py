@@ -68,7 +68,8 @@ class OperationFacts(NamedTuple):
 _BAD = {
     "key": "key is neither a text nor a whole number",
     "kind": "kind is neither a text nor a whole number",
-    "time": "time cannot be read; allowed are timestamps, ISO 8601 texts and epoch seconds or milliseconds",
+    "time": "time cannot be read; allowed are timestamps, ISO 8601 texts, epoch numbers, "
+    "and with the unit yyyymmdd dates such as 20240131",
     "source": "source is neither a text nor a whole number",
 }
 

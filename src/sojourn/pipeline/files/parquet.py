@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..spark.parcels import BYTES_AT_ONCE, ROWS_AT_ONCE
+from .meanings import INT96
 
 TASK = "id"
 """The column that numbers tasks, as in `SparkSession.range`."""
@@ -45,7 +46,7 @@ class ParquetFiles:
         size = max(group.size // max(1, group.rows) for group in groups)
         at_once = max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // max(1, size)))
         places = [group.place for group in groups]
-        with pq.ParquetFile(path, read_dictionary=list(self.words)) as file:
+        with pq.ParquetFile(path, read_dictionary=list(self.words), coerce_int96_timestamp_unit=INT96) as file:
             for rows in file.iter_batches(at_once, places, self.schema.names, use_threads=False):
                 yield pa.Table.from_batches([rows])
 

@@ -18,8 +18,10 @@ import pyarrow as pa
 from pyarrow import dataset
 
 from ...errors import SourceError
+from ..columns.kinds import table_without_views
 from ..schema import QUARANTINE
 from . import texts, xes
+from .meanings import FORMAT, with_intervals
 
 FORMATS = {
     "parquet": (".parquet", ".pq"),
@@ -148,7 +150,7 @@ def _format_of(path: str) -> str:
 def _from_dataset(source: Source) -> Log:
     _refuse_options(source)
     try:
-        return Log(_dataset(source).to_table(), _nothing())
+        return Log(with_intervals(table_without_views(_dataset(source).to_table())), _nothing())
     except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
         raise _unreadable(source, error) from None
 
@@ -156,7 +158,7 @@ def _from_dataset(source: Source) -> Log:
 def _dataset(source: Source) -> dataset.Dataset:
     where = source.path if is_remote(source.path) else files_of(source.path)
     try:
-        return dataset.dataset(where, format=source.format, partitioning="hive")
+        return dataset.dataset(where, format=_ARROW_FORMATS.get(source.format, source.format), partitioning="hive")
     except (pa.ArrowInvalid, OSError) as error:
         raise _unreadable(source, error) from None
 
@@ -188,6 +190,7 @@ def _nothing() -> pa.Table:
 
 
 _DATASETS = ("parquet", "orc", "arrow")
+_ARROW_FORMATS = {"parquet": FORMAT}
 _READERS: dict[str, Callable[[Source], Log]] = {
     "parquet": _from_dataset,
     "csv": _from_text,

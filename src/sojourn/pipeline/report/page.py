@@ -80,6 +80,8 @@ class Report:
 
 def _period(tally: Tally) -> str:
     bins = tally.opened_at
+    if not len(bins.places):
+        return "in which nothing opened"
     first, last = (date_text(int(place) * bins.width) for place in bins.places[[0, -1]])
     return first if first == last else f"{first} to {last}"
 

@@ -26,6 +26,12 @@ def sections(rule: Rule, tally: Tally, by: str | None) -> Iterator[str]:
     """All that there is to say of a rule, as HTML, the most important first."""
     words = words_of(rule)
     yield section(None, numbers(tally.counts, words))
+    if tally.counts.opened:
+        yield from what_opened(rule, tally, by, words)
+    yield section("The rule", paragraph(f"{rule}."), f"<pre>{escape(rule.to_toml().strip())}</pre>")
+
+
+def what_opened(rule: Rule, tally: Tally, by: str | None, words: Words) -> Iterator[str]:
     yield over_time(tally, words)
     if isinstance(rule.until, Never):
         yield section("How long they were pending", figure(charts.lifetimes(tally, words), key(tally.counts, words)))
@@ -38,7 +44,6 @@ def sections(rule: Rule, tally: Tally, by: str | None) -> Iterator[str]:
     yield from examples(tally, words)
     if len(tally.missing) > 1:
         yield missing(tally)
-    yield section("The rule", paragraph(f"{rule}."), f"<pre>{escape(rule.to_toml().strip())}</pre>")
 
 
 def over_time(tally: Tally, words: Words) -> str:

@@ -13,7 +13,11 @@ from ..plan import Plan
 from .rows import whole_ms
 from .tally import GROUP
 
-_OPENED_MS = "opened_ms"
+OPENED_MS = "opened_ms"
+
+
+OPENINGS = pa.schema([(S.RULE, pa.string()), (S.KEY, pa.string()), (OPENED_MS, pa.int64()), (GROUP, pa.string())])
+"""Rule, key, time and group of events that open."""
 
 
 def with_groups(
@@ -27,12 +31,12 @@ def with_groups(
         check_columns({by: "--by"}, operations.column_names, "the table of operations")
         named = pa.table({S.OPERATION_ID: _text(operations[S.OPERATION_ID]), GROUP: _text(operations[by])})
         return _joined(outcomes, named, [S.OPERATION_ID])
-    timed = outcomes.append_column(_OPENED_MS, whole_ms(outcomes[S.OPENED_AT]))
-    return _joined(timed, _openings(by, plan, events), [S.RULE, S.KEY, _OPENED_MS])
+    timed = outcomes.append_column(OPENED_MS, whole_ms(outcomes[S.OPENED_AT]))
+    return _joined(timed, openings_by(by, plan, events), [S.RULE, S.KEY, OPENED_MS])
 
 
-def _openings(by: str, plan: Plan, events: pa.Table) -> pa.Table:
-    """Rule, key, time and group of each event that opens."""
+def openings_by(by: str, plan: Plan, events: pa.Table) -> pa.Table:
+    """The events that open, as `OPENINGS`."""
     log, groups = ArrowLog(events, plan), _text(events[by])
     return pa.concat_tables(_openings_of(rule.name, log, log.is_kind(rule.opens), groups) for rule in plan.rules)
 
@@ -40,7 +44,8 @@ def _openings(by: str, plan: Plan, events: pa.Table) -> pa.Table:
 def _openings_of(rule: str, log: ArrowLog, opens: np.ndarray, groups: pa.ChunkedArray) -> pa.Table:
     rows = pa.array(np.flatnonzero(opens))
     columns = {S.RULE: pa.repeat(rule, len(rows)), S.KEY: log.key.values.take(rows).cast(pa.string())}
-    return pa.table({**columns, _OPENED_MS: pa.array(log.at.ms).take(rows), GROUP: groups.take(rows)})
+    columns |= {OPENED_MS: pa.array(log.at.ms).take(rows), GROUP: groups.take(rows)}
+    return pa.table(columns, schema=OPENINGS)
 
 
 def _joined(outcomes: pa.Table, groups: pa.Table, on: list[str]) -> pa.Table:

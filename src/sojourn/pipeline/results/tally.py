@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...rules import Outcome
+from ...rules import Outcome, Rule
 from .. import schema as S  # noqa: N812
 from .bins import DAY, WIDTHS, Bins, Ints
 from .deadlines import Deadline
@@ -123,6 +123,11 @@ def merged(several: Iterable[Tallies]) -> Tallies:
     return dict(sorted(found.items()))
 
 
+def for_all(rules: Iterable[Rule], tallies: Tallies, what_if: Sequence[Deadline] = ()) -> Tallies:
+    """The tallies of these rules, also of those under which nothing opened."""
+    return {rule.name: tallies.get(rule.name) or _tally(S.OUTCOMES.empty_table(), what_if) for rule in rules}
+
+
 def total(tallies: Tallies) -> Counts:
     """The counts of all rules together."""
     return reduce(Counts.plus, (own.counts for own in tallies.values()), Counts())
@@ -145,7 +150,7 @@ def _tally(outcomes: pa.Table, what_if: Sequence[Deadline]) -> Tally:
     allowed = c.deadline - c.opened_at
     return Tally(
         _counts(c.status),
-        (int(allowed.min()), int(allowed.max())),
+        (int(allowed.min()), int(allowed.max())) if len(allowed) else (0, 0),
         _bins(c.opened_at, c.status, widest=DAY),  # for a calendar, which has no wider unit of one length
         _bins((c.deadline - c.met_at)[was_met], c.status[was_met]),
         _bins(c.at - c.opened_at, c.status),

@@ -6,20 +6,19 @@ is left to Spark: other types, other calendars, files that are not alike, files 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_type
 
-from ..columns.grouping import in_parallel
+from ..deal import in_parallel
+from ..files.meanings import arrow_schema
 from ..files.parquet import ParquetFiles, RowGroup, shares
-from .schema import SPARK_PARCELS
-from .worker import ReadEvents, ReadOperations
 
 READ = "spark.sojourn.read"
 """A setting of the session: "arrow", the default, or "spark", which has Spark read all that there is to read."""
@@ -27,7 +26,7 @@ READ = "spark.sojourn.read"
 TASK_BYTES = 1 << 28
 
 _ALIKE = {"string", "tinyint", "smallint", "int", "bigint", "float", "double", "timestamp", "timestamp_ntz", "date"}
-_OLD_CALENDAR = b"org.apache.spark.legacyDateTime"
+_OLD_CALENDAR = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
 _WRITTEN_BY = b"org.apache.spark.version"
 
 
@@ -49,15 +48,8 @@ def parquet_files(frame: DataFrame, columns: Iterable[str], words: Iterable[str]
     least = spark.sparkContext.defaultParallelism
     tasks = least * max(1, round(size / TASK_BYTES / least))
     texts = tuple(name for name in dict.fromkeys(words) if wanted[name] == "string")
-    schema = pq.read_schema(paths[0])
+    schema = arrow_schema(paths[0])
     return ParquetFiles(shares(groups, tasks), pa.schema([schema.field(name) for name in names]), texts)
-
-
-def shared_out(spark: SparkSession, read: ReadEvents | ReadOperations) -> DataFrame:
-    """The parcels that the tasks read, each from its share. What cannot be read is refused here, not by the tasks."""
-    list(read.parcels(read.files.schema.empty_table()))
-    tasks = len(read.files.shares)
-    return spark.range(0, tasks, 1, tasks).mapInArrow(read, SPARK_PARCELS)
 
 
 def _paths(frame: DataFrame) -> list[str] | None:
@@ -81,10 +73,11 @@ def _paths(frame: DataFrame) -> list[str] | None:
 def _row_groups(path: str, wanted: dict[str, str]) -> Sequence[RowGroup]:
     """Those of a file; `ValueError` if it is not what Spark takes it for."""
     found = pq.read_metadata(path)
-    schema: pa.Schema = found.schema.to_arrow_schema()
+    schema = arrow_schema(path)
+    int96 = {column.name for column in map(found.schema.column, range(found.num_columns)) if _is_int96(column)}
     about = found.metadata or {}
-    is_old = _OLD_CALENDAR in about or about.get(_WRITTEN_BY, b"3") < b"3"
-    if is_old or any(_spark_name(schema, name) != kind for name, kind in wanted.items()):
+    is_old = bool(_OLD_CALENDAR & about.keys()) or about.get(_WRITTEN_BY, b"4") < b"3.1"
+    if is_old or any(_spark_name(schema, name, int96) != kind for name, kind in wanted.items()):
         raise ValueError(path)
     columns = [i for i in range(found.num_columns) if found.schema.column(i).path.partition(".")[0] in wanted]
     groups = [found.row_group(place) for place in range(found.num_row_groups)]
@@ -92,10 +85,16 @@ def _row_groups(path: str, wanted: dict[str, str]) -> Sequence[RowGroup]:
     return [RowGroup(path, i, group.num_rows, size) for i, (group, size) in enumerate(zip(groups, sizes, strict=True))]
 
 
-def _spark_name(schema: pa.Schema, name: str) -> str | None:
+def _is_int96(column: pq.ColumnSchema) -> bool:
+    return bool(column.physical_type == "INT96" and column.path == column.name)
+
+
+def _spark_name(schema: pa.Schema, name: str, int96: Collection[str]) -> str | None:
     place = schema.get_field_index(name)
     if place < 0:
         return None
+    if name in int96:  # for Arrow it has no zone, and without one a time is UTC
+        return "timestamp"
     kind = schema.field(place).type
     # Spark has microseconds, and would not read what is finer.
     is_finer = pa.types.is_timestamp(kind) and kind.unit == "ns"

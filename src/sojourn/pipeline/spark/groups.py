@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from .. import schema as S  # noqa: N812
 from ..files.source import check_columns
 from ..plan import Plan
+from ..results.groups import OPENED_MS, OPENINGS, openings_by
 from ..results.tally import GROUP
-from .log import SparkLog, quoted
-
-_OPENED_MS = "opened_ms"
+from .parcels import Batches, gathered
+from .rows import arrow_rows, quoted
+from .schema import spark_schema
 
 
 def with_groups(
@@ -24,20 +27,26 @@ def with_groups(
         check_columns({by: "--by"}, operations.columns, "the table of operations")
         named = operations.select(F.col(S.OPERATION_ID).cast("string").alias(S.OPERATION_ID), _group(by))
         return _joined(outcomes, named, [S.OPERATION_ID])
-    timed = outcomes.withColumn(_OPENED_MS, F.unix_millis(S.OPENED_AT))
-    return _joined(timed, _openings(by, plan, events), [S.RULE, S.KEY, _OPENED_MS])
+    timed = outcomes.withColumn(OPENED_MS, F.unix_millis(S.OPENED_AT))
+    return _joined(timed, _openings(by, plan, events), [S.RULE, S.KEY, OPENED_MS])
 
 
 def _openings(by: str, plan: Plan, events: DataFrame) -> DataFrame:
     """Rule, key, time and group of each event that opens."""
-    log = SparkLog(events, plan)
-    of_rules = [
-        events.where(log.is_kind(rule.opens)).select(
-            F.lit(rule.name).alias(S.RULE), log.key.alias(S.KEY), log.at.alias(_OPENED_MS), _group(by)
-        )
-        for rule in plan.rules
-    ]
-    return reduce(DataFrame.unionByName, of_rules)
+    needed = [*plan.needed(), by]
+    return arrow_rows(events, needed).mapInArrow(Openings(by, plan), spark_schema(OPENINGS))
+
+
+@dataclass(frozen=True)
+class Openings:
+    """Maps events to those that open."""
+
+    by: str
+    plan: Plan
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for table in gathered(batches):
+            yield from openings_by(self.by, self.plan, table).to_batches()
 
 
 def _group(by: str) -> Column:

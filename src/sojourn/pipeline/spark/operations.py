@@ -1,23 +1,30 @@
-"""Operations that are given as a DataFrame, beside the events: `arrow_operations`, as expressions of the JVM."""
+"""Operations that are given as a DataFrame, beside the events."""
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from .. import schema as S  # noqa: N812
-from ..columns.reasons import GIVEN_TWICE, Limit, OperationFacts, Word, operation_checks
-from ..columns.times import NEGATIVE, TOO_FAR, UNKNOWN
+from ..columns.operations import checked_operations
+from ..columns.quarantine import as_json, quarantined
+from ..columns.reasons import GIVEN_TWICE
 from ..plan import Plan
-from .files import parquet_files, shared_out
-from .log import first_reason, row_as_json, text_of
-from .schema import SPARK_PARCELS
-from .times import durations_of, times
-from .worker import Deal, ReadOperations
+from .parcels import Batches, gathered
+from .rows import arrow_rows, parcels
+from .schema import SPARK_QUARANTINE
+from .worker import ReadOperations
 
 _TURN = "turn"
-"""1 for the first operation of its name, 2 for the second ..."""
+"""1 for the first operation of its id, 2 for the second ..."""
+
+_WITH_ROW = S.GIVEN.append(pa.field(S.ROW, pa.string()))
 
 
 class SparkOperations:
@@ -27,92 +34,47 @@ class SparkOperations:
         plan.check_operations(operations.columns)
         self._operations = operations
         self._plan = plan
-        self._key_column = S.KEYS if S.KEYS in operations.columns else S.KEY
-        self.has_many_keys = isinstance(operations.schema[self._key_column].dataType, T.ArrayType)
+        key_column = S.KEYS if S.KEYS in operations.columns else S.KEY
+        self.has_many_keys = isinstance(operations.schema[key_column].dataType, T.ArrayType)
+        others = [name for name in (S.WITHIN, S.RULE) if name in operations.columns]
+        self._needed = [S.OPERATION_ID, key_column, S.OPENED_AT, *others]
+
+    def parcels(self, shards: int) -> DataFrame:
+        """Those that can be used, as parcels, by their ids."""
+        return parcels(self._operations, ReadOperations(self._plan, shards), self._needed)
 
     def quarantined(self) -> DataFrame:
         """The rows that are set aside, as `schema.QUARANTINE`."""
-        nobody = F.lit(None).cast("string").alias(S.RULE)
-        reason = first_reason(operation_checks(self._facts()))
-        useless = self._operations.select(nobody, reason.alias(S.REASON), row_as_json().alias(S.ROW))
-        twice = self._in_turn(row_as_json().alias(S.ROW)).where(F.col(_TURN) > 1)
-        return useless.where(F.col(S.REASON).isNotNull()).unionByName(
-            twice.select(nobody, F.lit(GIVEN_TWICE).alias(S.REASON), S.ROW)
-        )
-
-    def dealt(self, shards: int) -> DataFrame:
-        """Those that can be used, as parcels, by their names."""
-        there = self._operations.columns
-        needed = [S.OPERATION_ID, self._key_column, S.OPENED_AT, *(n for n in (S.WITHIN, S.RULE) if n in there)]
-        files = parquet_files(self._operations, needed)
-        if files is not None:
-            return shared_out(self._operations.sparkSession, ReadOperations(files, self._plan, shards))
-        return self._usable().mapInArrow(Deal(S.GIVEN, S.OPERATION_ID, shards), SPARK_PARCELS)
-
-    def _in_turn(self, *others: Column) -> DataFrame:
-        """What can be used, in the order of those of the same name."""
+        rows = arrow_rows(self._operations)
+        useless = rows.mapInArrow(SetAsideOperations(self._plan), SPARK_QUARANTINE)
         order = Window.partitionBy(S.OPERATION_ID).orderBy(S.OPENED_AT, S.DEADLINE, S.KEYS, S.RULE)
-        return self._usable(*others).withColumn(_TURN, F.row_number().over(order))
+        usable = rows.mapInArrow(UsableWithRow(self._plan), from_arrow_schema(_WITH_ROW))
+        twice = usable.withColumn(_TURN, F.row_number().over(order)).where(F.col(_TURN) > 1)
+        nobody = F.lit(None).cast("string").alias(S.RULE)
+        return useless.unionByName(twice.select(nobody, F.lit(GIVEN_TWICE).alias(S.REASON), S.ROW))
 
-    def _usable(self, *others: Column) -> DataFrame:
-        """What can be used, as `schema.GIVEN`, and further columns."""
-        is_usable = first_reason(operation_checks(self._facts())).isNull()
-        return self._operations.where(is_usable).select(
-            self._text(S.OPERATION_ID).alias(S.OPERATION_ID),
-            self._rule().alias(S.RULE),
-            self._keys().alias(S.KEYS),
-            self._opened_at().alias(S.OPENED_AT),
-            (self._opened_at() + self._within()).alias(S.DEADLINE),
-            *others,
-        )
 
-    def _facts(self) -> OperationFacts:
-        keys, given = self._keys(), F.col(self._key_column)
-        some = given if self.has_many_keys else F.array(given)
-        is_nothing = given.isNull() | (F.size(some) == 0) | ((F.size(some) == 1) & some[0].isNull())
-        return OperationFacts(
-            self._word(S.OPERATION_ID, self._text(S.OPERATION_ID)),
-            Word(is_nothing, ~is_nothing & F.exists(keys, lambda key: key.isNull())),
-            self._word(S.OPENED_AT, self._opened_at()),
-            self._rule() < 0,
-            self._limit(),
-        )
+@dataclass(frozen=True)
+class SetAsideOperations:
+    """Maps rows to those that cannot be used, as `schema.QUARANTINE`."""
 
-    def _keys(self) -> Column:
-        column, kind = F.col(self._key_column), self._operations.schema[self._key_column].dataType
-        if isinstance(kind, T.ArrayType):
-            element = kind.elementType
-            return F.transform(column, lambda key: text_of(self._key_column, key, element))
-        return F.array(text_of(self._key_column, column, kind))
+    plan: Plan
 
-    def _rule(self) -> Column:
-        """The place of its rule; -1 if there is no such rule."""
-        if S.RULE not in self._operations.columns:
-            return F.lit(0)
-        names = F.array(*(F.lit(rule.name) for rule in self._plan.rules))
-        return F.coalesce(F.array_position(names, self._text(S.RULE)).cast("int") - 1, F.lit(-1))
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for table in gathered(batches):
+            _, reason, texts = checked_operations(table, self.plan)
+            yield from quarantined(table, reason, texts, None).to_batches()
 
-    def _within(self) -> Column:
-        if S.WITHIN in self._operations.columns:
-            return self._durations()
-        withins = F.array(*(F.lit(rule.within).cast("long") for rule in self._plan.rules))
-        return withins[self._rule()]
 
-    def _limit(self) -> Limit | None:
-        if S.WITHIN not in self._operations.columns:
-            return None
-        ms = self._durations()
-        return Limit(F.col(S.WITHIN).isNull(), ms == UNKNOWN, ms == NEGATIVE, ms == TOO_FAR)
+@dataclass(frozen=True)
+class UsableWithRow:
+    """Maps rows to those that can be used, as `schema.GIVEN`, each with the row itself as JSON."""
 
-    def _durations(self) -> Column:
-        return durations_of(S.WITHIN, F.col(S.WITHIN), self._operations.schema[S.WITHIN].dataType)
+    plan: Plan
 
-    def _opened_at(self) -> Column:
-        kind = self._operations.schema[S.OPENED_AT].dataType
-        return times(S.OPENED_AT, F.col(S.OPENED_AT), kind, self._plan.unit)
-
-    def _text(self, name: str) -> Column:
-        return text_of(name, F.col(name), self._operations.schema[name].dataType)
-
-    def _word(self, name: str, read: Column) -> Word:
-        return Word(F.col(name).isNull(), F.col(name).isNotNull() & read.isNull())
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for table in gathered(batches):
+            given, reason, _ = checked_operations(table, self.plan)
+            is_usable = pa.array(reason < 0)
+            rows = given.where(reason < 0).rows()
+            yield rows.append_column(S.ROW, as_json(table.filter(is_usable)))

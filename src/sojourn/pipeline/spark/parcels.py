@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..kernel.search import Ints
 
@@ -44,17 +43,10 @@ _KEEP_MEMORY = {-1: 2**31 - 1, -2: 2**26, -3: 2**25}
 """Of mallopt(3): M_TRIM_THRESHOLD, M_TOP_PAD and M_MMAP_THRESHOLD, which may not be more."""
 
 Batches = Iterable[pa.RecordBatch]
-Hashes = NDArray[np.uint64]
-
-_WORD = 8
-_MOST_WORDS = 64
-_BLOCK = 1 << 14
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""2**64 by the golden ratio: the upper bits of a product with it are as good as drawn at random."""
 
 
 @cache
-def settle_in(*, keep_memory: bool = False) -> None:
+def prepare_worker(*, keep_memory: bool = False) -> None:
     """Once in a process that Spark starts: out of habits that cost more than the work.
 
     After every task it collects garbage, and looks at all that it has ever imported. What is there when the first task
@@ -84,18 +76,8 @@ def shards_for(partitions: int) -> int:
     return min(MOST_SHARDS, max(FEWEST_SHARDS, 1 << (2 * partitions - 1).bit_length()))
 
 
-def shards_of(texts: pa.Array, shards: int) -> Ints:
-    """The shard of each text, of so many, a power of two."""
-    return shards_of_hashes(hashes(texts), shards)
-
-
-def shards_of_hashes(hashed: Hashes, shards: int) -> Ints:
-    """They ascend with the hashes."""
-    return (hashed >> np.uint64(65 - shards.bit_length())).astype(np.int64)
-
-
-def gathered(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """The same rows, in batches that are worth dealing out."""
+def gathered(batches: Batches) -> Iterator[pa.Table]:
+    """The same rows, in tables that are worth the work of NumPy: neither many and small, nor too large for memory."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -103,10 +85,10 @@ def gathered(batches: Batches) -> Iterator[pa.RecordBatch]:
         rows += batch.num_rows
         size += batch.nbytes
         if rows >= ROWS_AT_ONCE or size >= BYTES_AT_ONCE:
-            yield pa.concat_batches(waiting)
+            yield pa.Table.from_batches(waiting)
             waiting, rows, size = [], 0, 0
     if rows:
-        yield pa.concat_batches(waiting)
+        yield pa.Table.from_batches(waiting)
 
 
 def packed(rows: pa.RecordBatch, shard: Ints, column: str, odd: int = 0) -> Iterator[pa.RecordBatch]:
@@ -163,43 +145,3 @@ def unpacked(batches: Batches, events: pa.Schema, operations: pa.Schema | None =
 def _together(rows: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     """In one piece, if they are not too long for one."""
     return pa.Table.from_batches(rows, schema).combine_chunks()
-
-
-def hashes(texts: pa.Array) -> Hashes:
-    """A number for each text, the same for the same one, as good as drawn at random. Arrow has no such function.
-
-    Of a text of more than half a kilobyte it is made from words here and there.
-    """
-    _, offsets, data = texts.buffers()
-    mixed = np.empty(len(texts), np.uint64)
-    if not len(texts):
-        return mixed
-    wide = np.int64 if pa.types.is_large_string(texts.type) else np.int32
-    bounds = np.frombuffer(offsets, wide)[texts.offset : texts.offset + len(texts) + 1]
-    first, last = int(bounds[0]), int(bounds[-1])
-    padded = np.zeros(last - first + _WORD, np.uint8)
-    if last > first:
-        padded[_WORD:] = np.frombuffer(data, np.uint8)[first:last]
-    words: Hashes = np.ndarray((last - first + 1,), "<u8", padded, strides=(1,))  # words[i]: what ends before place i
-    for low in range(0, len(texts), _BLOCK):  # so few that they stay in the caches
-        block = bounds[low : low + _BLOCK + 1].astype(np.int64) - first
-        mixed[low : low + _BLOCK] = _mixed(words, block[:-1], block[1:])
-    return mixed
-
-
-def _mixed(words: Hashes, start: Ints, end: Ints) -> Hashes:
-    length = end - start
-    mixed: Hashes = words[end] >> ((_WORD - np.clip(length, 1, _WORD)) * 8).astype(np.uint64)  # its own bytes only
-    mixed *= length > 0
-    mixed ^= length.view(np.uint64)
-    mixed *= _GOLDEN
-    for place in range(1, min(-(-int(length.max()) // _WORD), _MOST_WORDS)):
-        longer = np.flatnonzero(length > place * _WORD)
-        spread = length[longer] * place // _MOST_WORDS
-        at = start[longer] + np.where(length[longer] <= _WORD * _MOST_WORDS, place * _WORD, spread)
-        more = mixed[longer]
-        more ^= more >> np.uint64(29)
-        more ^= words[at]
-        more *= _GOLDEN
-        mixed[longer] = more
-    return mixed

@@ -17,11 +17,12 @@ from .. import batch
 from .. import schema as S  # noqa: N812
 from ..replay import Job
 from ..results.deadlines import Deadline
-from ..results.tally import Tallies, merged, tally
+from ..results.tally import Tallies, for_all, merged, tally
 from . import source as spark_source
 from .groups import with_groups
-from .log import quoted
 from .parcels import ODD
+from .parquet import writing
+from .rows import quoted
 
 ROWS_AT_ONCE = 500_000
 """How many rows are counted at once: few enough for memory, enough for NumPy."""
@@ -56,7 +57,8 @@ class SparkReplay:
     def tallies(self) -> Tallies:
         with self._counting():
             rows = self._grouped().mapInArrow(_tallying(self._job.what_if), "tally binary").collect()
-        return merged(pickle.loads(row.tally) for row in rows)
+        found = merged(pickle.loads(row.tally) for row in rows)
+        return for_all(self._job.rules, found, self._job.what_if)
 
     @cached_property
     def quarantined(self) -> Counter[str]:
@@ -69,17 +71,23 @@ class SparkReplay:
         rows = self._events.groupBy(kind).count().collect()
         return Counter({row[S.KIND]: row["count"] for row in rows if row[S.KIND] is not None})
 
-    def write(self, outcomes: str, quarantine: str) -> None:
-        with self._counting():
-            self._outcomes = self._written(self._outcomes, outcomes)
+    def write(self, outcomes: str | None, quarantine: str | None) -> None:
+        if outcomes is not None:
+            with self._counting():
+                self._outcomes = self._written(self._outcomes, outcomes)
+        if quarantine is not None:
+            self._quarantine = self._written(self._rows_set_aside(), quarantine)
+
+    def _rows_set_aside(self) -> DataFrame:
+        """If it is known that there are none, the log is not read once more to find none."""
         is_clean = self._odd is not None and self._odd.are_none()
-        rows = self._spark.createDataFrame([], self._quarantine.schema) if is_clean else self._quarantine
-        self._quarantine = self._written(rows, quarantine)
+        return self._spark.createDataFrame([], self._quarantine.schema) if is_clean else self._quarantine
 
     def _written(self, rows: DataFrame, folder: str) -> DataFrame:
         """What was written, as it is read back."""
         path = spark_source.located(self._spark, folder)
-        rows.write.mode("overwrite").parquet(path)
+        with writing(self._spark):
+            rows.write.mode("overwrite").parquet(path)
         return self._spark.read.schema(rows.schema).parquet(path)
 
     def _grouped(self) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import types as T  # noqa: N812  (as everybody does)
 
-from ..schema import OUTCOMES
+from ..schema import OUTCOMES, QUARANTINE
 from .parcels import PARCELS
 
 _TYPES = {
@@ -21,6 +21,7 @@ def spark_schema(schema: pa.Schema) -> T.StructType:
 
 
 SPARK_OUTCOMES = spark_schema(OUTCOMES)
+SPARK_QUARANTINE = spark_schema(QUARANTINE)
 SPARK_PARCELS = spark_schema(PARCELS)
 
 ARROW = {
@@ -29,6 +30,9 @@ ARROW = {
 }
 """How Spark cuts what it hands to Python. Under a limit in bytes it measures the batch again after every row, a quarter
 of all it does in a replay; so there is none, and rows that are few enough for keys of a megabyte."""
+
+MICROS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+"""How Spark writes times to Parquet. By itself it writes INT96, an old form that other readers take for nanoseconds."""
 
 UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 """Options of the Java virtual machine: Arrow does not ask at every value whether it is there, as Spark has done so."""

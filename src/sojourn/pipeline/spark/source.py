@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 import pyarrow as pa
-from pyarrow import parquet
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  (as everyone calls them)
+from pyspark.sql.types import StructType
 
 from ...errors import SourceError
-from ..files.source import Source, files_at, is_remote
-from . import texts
+from ..files.source import Source, is_remote
+from . import parquet, texts
 
 
 class SparkRead(NamedTuple):
@@ -31,15 +30,35 @@ def read(spark: SparkSession, source: Source) -> SparkRead:
     try:
         return reader(spark, replace(source, path=located(spark, source.path)))
     except AnalysisException as error:
-        reason = (error.getMessage() or str(error)).partition("\n")[0]
-        raise SourceError(f"{source.path!r} cannot be read as {source.format}: {reason}") from error
+        raise _unreadable(source, error) from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise SourceError(f"{source.path!r} cannot be read as {source.format}: {error}") from error
+
+
+def parquet_stream(
+    spark: SparkSession, source: Source, schema: StructType | None, options: Mapping[str, str]
+) -> DataFrame:
+    """Parquet files, as a stream. Without a schema, those that are there show it."""
+    try:
+        return parquet.read_stream(spark, replace(source, path=located(spark, source.path)), schema, options)
+    except AnalysisException as error:
+        raise _unreadable(source, error) from error
 
 
 def located(spark: SparkSession, path: str) -> str:
     """A path as Spark is to have it: one on this machine from the root on, as Spark may be in another folder."""
+    return os.path.abspath(path) if is_here(spark, path) else path
+
+
+def is_here(spark: SparkSession, path: str) -> bool:
+    """Whether Spark would look for the path on this machine's own file systems."""
     hadoop = spark._jsc.hadoopConfiguration()
-    is_here = not is_remote(path) and str(hadoop.get("fs.defaultFS", "file:///")).startswith("file:")
-    return os.path.abspath(path) if is_here else path
+    return not is_remote(path) and str(hadoop.get("fs.defaultFS", "file:///")).startswith("file:")
+
+
+def _unreadable(source: Source, error: AnalysisException) -> SourceError:
+    reason = (error.getMessage() or str(error)).partition("\n")[0]
+    return SourceError(f"{source.path!r} cannot be read as {source.format}: {reason}")
 
 
 def _from_spark(spark: SparkSession, source: Source) -> SparkRead:
@@ -47,31 +66,18 @@ def _from_spark(spark: SparkSession, source: Source) -> SparkRead:
 
 
 def _from_parquet(spark: SparkSession, source: Source) -> SparkRead:
-    """Times in nanoseconds, as pandas writes them, are not for Spark: it takes them as numbers, and we tell it."""
-    nanos = _nanosecond_columns(source)
-    if not nanos:
-        return _from_spark(spark, source)
-    spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
-    events = _from_spark(spark, source).events
-    times = {name: F.timestamp_micros(F.floor(F.col(f"`{name}`") / 1000).cast("bigint")) for name in nanos}
-    return SparkRead(events.withColumns(times), None)
+    return SparkRead(parquet.read(spark, source), None)
 
 
 def _from_text(spark: SparkSession, source: Source) -> SparkRead:
     """CSV and JSON Lines: Spark finds the files, and our own reader reads them, on the executors."""
-    text = texts.opened(spark, source)
+    text = texts.opened(spark, source, by_path=is_here(spark, source.path))
     return SparkRead(text.events(), text.unreadable())
 
 
 def _from_xes(spark: SparkSession, source: Source) -> SparkRead:
     """Read here, and sent to where the work is done."""
     return SparkRead(spark.createDataFrame(source.read().events), None)
-
-
-def _nanosecond_columns(source: Source) -> list[str]:
-    files = files_at(source.path)
-    schema: pa.Schema = parquet.read_schema(files[0]) if files else pa.schema([])
-    return [field.name for field in schema if pa.types.is_timestamp(field.type) and field.type.unit == "ns"]
 
 
 _READERS: dict[str, Callable[[SparkSession, Source], SparkRead]] = {

@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from ...errors import SourceError
 from ..files.json_values import common_schema, settled
 from ..files.options import CsvFormat, check_json_options, listing
-from ..files.source import Source, check_any, is_remote
+from ..files.source import Source, check_any
 from ..files.texts import CONTENT, LINE, PATH, CsvHeaders, CsvTask, Events, JsonTask, JsonTypes, Together, Unreadable
 
 Task = CsvTask | JsonTask
@@ -48,16 +48,16 @@ class SparkText:
         return _mapped(self.given, Together(self.task))
 
 
-def opened(spark: SparkSession, source: Source) -> SparkText:
-    """The files that are there."""
-    given = _given(spark.read, source)
+def opened(spark: SparkSession, source: Source, *, by_path: bool) -> SparkText:
+    """The files that are there; `by_path` if the executors have them under the same path."""
+    given = _given(spark.read, source, by_path)
     return SparkText(given, _distinct_in_case(spark, task_of(given, source)))
 
 
-def followed(spark: SparkSession, source: Source, schema: T.StructType | None) -> SparkText:
+def followed(spark: SparkSession, source: Source, schema: T.StructType | None, *, by_path: bool) -> SparkText:
     """The files that are there, and those to come; if none is yet, the schema tells the columns."""
-    task = _task_by(source, schema) if schema else task_of(_given(spark.read, source), source)
-    return SparkText(_given(spark.readStream, source), _distinct_in_case(spark, task))
+    task = _task_by(source, schema) if schema else task_of(_given(spark.read, source, by_path), source)
+    return SparkText(_given(spark.readStream, source, by_path), _distinct_in_case(spark, task))
 
 
 def json_messages(values: DataFrame, schema: T.StructType) -> DataFrame:
@@ -109,7 +109,7 @@ def _csv_format(source: Source) -> CsvFormat:
     return CsvFormat.of({name: source.options[name] for name in ours})
 
 
-def _given(reader: Any, source: Source) -> DataFrame:
+def _given(reader: Any, source: Source, by_path: bool) -> DataFrame:
     """The files of a source, as rows; `reader` is for tables or for streams."""
     options = {"recursiveFileLookup": "true", **listing(source.options)}
     if source.format == "json":
@@ -117,8 +117,7 @@ def _given(reader: Any, source: Source) -> DataFrame:
         text: DataFrame = reader.format("text").schema(f"{LINE} string").options(**options).load(source.path)
         return text.select(F.col(LINE).cast("binary").alias(LINE))
     files: DataFrame = reader.format("binaryFile").schema(_FILES).options(**options).load(source.path)
-    is_here = not is_remote(source.path) or source.path.startswith("file:")
-    return files.select(PATH) if is_here else files.select(PATH, CONTENT)
+    return files.select(PATH) if by_path else files.select(PATH, CONTENT)
 
 
 def _mapped(given: DataFrame, work: Any) -> DataFrame:

@@ -49,8 +49,10 @@ class From:
         given = Source.of(where, self.format, self.options)
         source = replace(given, path=spark_source.located(spark, where), options={**_FEW_FILES, **given.options})
         schema = _parsed(spark, self.schema) if self.schema else None
+        if source.format == "parquet":
+            return spark_source.parquet_stream(spark, given, schema, dict(source.options))
         if source.format in ("csv", "json"):
-            return texts.followed(spark, source, schema).together()
+            return texts.followed(spark, source, schema, by_path=spark_source.is_here(spark, where)).together()
         schema = schema or spark_source.read(spark, given).events.schema
         return spark.readStream.format(source.format).options(**source.options).schema(schema).load(source.path)
 
