@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import glob
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from pyarrow import dataset
 
 from ...errors import SourceError
 from ..schema import QUARANTINE
-from . import lines, meanings, xes
+from . import meanings, texts, xes
 
 FORMATS = {
     "parquet": (".parquet", ".pq"),
@@ -96,6 +96,14 @@ def files_at(path: str) -> list[str]:
     return [file for name in matched for file in _below(Path(name))]
 
 
+def check_any(names: Iterable[str], source: Source) -> Iterable[str]:
+    """The names of the columns of a text file, of which there are some."""
+    if not names:
+        what = "no header" if source.format == "csv" else "no JSON object on any line"
+        raise SourceError(f"{source.path!r} cannot be read as {source.format}: it has {what}")
+    return names
+
+
 def _below(path: Path) -> list[str]:
     """The file itself, or the files in the folder; as in Spark, names that start with _ or . are not data."""
     if not path.is_dir():
@@ -147,27 +155,16 @@ def _unreadable(source: Source, error: Exception) -> SourceError:
     return SourceError(f"{source.path!r} cannot be read as {source.format}: {error}")
 
 
-def _from_csv(source: Source) -> Log:
-    return _united(source, lambda file: lines.read_csv(file, source.options))
-
-
-def _from_json(source: Source) -> Log:
-    _refuse_options(source)
-    return _united(source, lines.read_json)
+def _from_text(source: Source) -> Log:
+    read = texts.read_csv if source.format == "csv" else texts.read_json
+    rows = read(files_of(source.path), source.options)
+    check_any(rows.table.column_names, source)
+    return Log(rows.table, rows.quarantine())
 
 
 def _from_xes(source: Source) -> Log:
     _refuse_options(source)
-    return _united(source, lambda file: (xes.read_table(file), _nothing()))
-
-
-def _united(source: Source, read: Callable[[str], tuple[pa.Table, pa.Table]]) -> Log:
-    tables, unreadable = zip(*map(read, files_of(source.path)), strict=True)
-    try:
-        events = pa.concat_tables(tables, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise SourceError(f"the files of {source.path!r} do not fit together: {error}") from None
-    return Log(events, pa.concat_tables(unreadable))
+    return Log(xes.united([xes.read_table(file) for file in files_of(source.path)]), _nothing())
 
 
 def _refuse_options(source: Source) -> None:
@@ -184,8 +181,8 @@ _DATASETS = ("parquet", "orc", "arrow")
 _ARROW_FORMATS = {"parquet": meanings.FORMAT}
 _READERS: dict[str, Callable[[Source], Log]] = {
     "parquet": _from_dataset,
-    "csv": _from_csv,
-    "json": _from_json,
+    "csv": _from_text,
+    "json": _from_text,
     "xes": _from_xes,
     "orc": _from_dataset,
     "arrow": _from_dataset,
