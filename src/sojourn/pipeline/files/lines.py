@@ -18,10 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..schema import QUARANTINE
-
-CORRUPT, CORRUPT_REASON = "_corrupt_record", "_corrupt_reason"
-"""The columns of a line that cannot be read; the first is called as Spark calls it."""
+from ..schema import CORRUPT, CORRUPT_REASON, QUARANTINE
 
 CORRUPT_FIELDS = (pa.field(CORRUPT, pa.string()), pa.field(CORRUPT_REASON, pa.string()))
 
