@@ -325,7 +325,7 @@ def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(monkeypatch:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by zero\nand more")
 
-    monkeypatch.setattr(local, "decided", broken)
+    monkeypatch.setattr(local, "outcomes_by_plan", broken)
     assert refused(code=70) == "error: ZeroDivisionError: by zero (--debug shows where)"
     ended = sojourn("--debug", "replay", "orders.parquet", "--rule", "paid.toml", "--engine", "local")
     assert (ended.code, ended.err.splitlines()[1]) == (70, "Traceback (most recent call last):")
@@ -337,7 +337,7 @@ def test_of_a_workers_traceback_the_last_line_is_told(monkeypatch: pytest.Monkey
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("from the worker:\nTraceback (most recent call last):\n  File\nKeyError: 'x'\n")
 
-    monkeypatch.setattr(local, "decided", broken)
+    monkeypatch.setattr(local, "outcomes_by_plan", broken)
     assert refused(code=70) == "error: RuntimeError: KeyError: 'x' (--debug shows where)"
 
 
@@ -345,5 +345,5 @@ def test_an_interruption_is_not_a_failure(monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local, "decided", interrupted)
+    monkeypatch.setattr(local, "outcomes_by_plan", interrupted)
     assert refused(code=130) == "interrupted"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from sojourn.clock import NS_PER_MS
-from sojourn.demo.driver import Command, Driver
+from sojourn.demo.driver import Command, DemoDriver
 from sojourn.demo.pace import Pace
 
 
@@ -22,7 +22,7 @@ class Outside:
         self.ns += round(ms * NS_PER_MS)
 
 
-class HandDriver(Driver):
+class HandDriver(DemoDriver):
     """A driver without a thread, in a world without hurry: real time passes only in `play`."""
 
     def __init__(self, waits: int = 500, seed: int = 1) -> None:

@@ -12,7 +12,7 @@ from textual.widgets import Footer
 
 from demo.outside import HandDriver
 from sojourn.demo.app import EXPLANATION, DemoApp, DialView, Panel
-from sojourn.demo.driver import Driver
+from sojourn.demo.driver import DemoDriver
 
 SIZES = [(80, 24), (120, 34), (200, 60)]
 Play = Callable[[DemoApp, Pilot[None]], Awaitable[None]]
@@ -92,7 +92,12 @@ def test_news_is_shown_in_the_next_frame_and_figures_in_every_third() -> None:
 
     async def script(app: DemoApp, pilot: Pilot[None]) -> None:
         header = app.query_one("#header", Panel)
-        for command in (Driver.pause, Driver.pause, Driver.let_in_herd, lambda driver: driver.shift_speed(1)):
+        for command in (
+            DemoDriver.pause,
+            DemoDriver.pause,
+            DemoDriver.let_in_herd,
+            lambda driver: driver.shift_speed(1),
+        ):
             driver.do(command)
             app.look()
             assert header.reading is driver.reading

@@ -9,7 +9,7 @@ from rich.segment import Segment
 
 from demo.outside import HandDriver
 from sojourn.demo.colour import EMPTY, HAND, hue, mix
-from sojourn.demo.dial import BLURS, COVERS, SLICES, Dial, Shape, brightness, map_pixels, shade, trail
+from sojourn.demo.dial import BLURS, COVERS, SLICES, Dial, DialShape, brightness, map_pixels, shade, trail
 
 
 @pytest.mark.parametrize("rows", [1, 5, 19, 54])
@@ -23,7 +23,7 @@ def test_a_dial_fills_its_square_exactly(rows: int) -> None:
 @pytest.mark.parametrize("diameter", [38, 110])
 @pytest.mark.parametrize("rings", [4, 6])
 def test_every_bucket_has_a_pixel_of_its_own(diameter: int, rings: int) -> None:
-    shape = Shape(diameter, rings, 20)
+    shape = DialShape(diameter, rings, 20)
     drawn = {area for line in map_pixels(shape) for area, cover in line if cover}
     buckets = {(area - 1) // SLICES for area in drawn - {0}}
     outer = set(range(20 * (rings - 3), 20 * rings))  # the inmost buckets may be smaller than a pixel
@@ -31,7 +31,7 @@ def test_every_bucket_has_a_pixel_of_its_own(diameter: int, rings: int) -> None:
 
 
 def test_pixels_outside_the_rings_show_the_background() -> None:
-    pixels = map_pixels(Shape(38, 4, 20))
+    pixels = map_pixels(DialShape(38, 4, 20))
     assert [pixels[y][x][1] for y, x in ((0, 0), (0, -1), (-1, 0), (-1, -1))] == [0] * 4
     assert {cover for line in pixels for _, cover in line} == set(range(COVERS + 1))
 
@@ -78,4 +78,4 @@ def test_what_a_bucket_lost_glows_for_a_moment() -> None:
 
 def test_colours_mix_by_their_share() -> None:
     assert [mix("#000000", "#ff8040", share) for share in (0, 0.5, 1)] == ["#000000", "#804020", "#ff8040"]
-    assert math.isclose(sum(Shape(38, 4, 20).radii(3)) / 2, 17.0, abs_tol=1)
+    assert math.isclose(sum(DialShape(38, 4, 20).radii(3)) / 2, 17.0, abs_tol=1)

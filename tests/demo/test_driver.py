@@ -6,7 +6,7 @@ import pytest
 
 from demo.outside import HandDriver
 from sojourn.clock import NS_PER_MS
-from sojourn.demo.driver import MOST_LATE_NS, SLICE_NS, Driver
+from sojourn.demo.driver import MOST_LATE_NS, SLICE_NS, DemoDriver
 from sojourn.demo.reading import LATE_BINS, late_bin
 
 
@@ -29,13 +29,13 @@ def test_a_new_speed_is_taken_for_reached_until_it_proves_not_to_be() -> None:
 def test_paused_nothing_moves() -> None:
     driver = HandDriver()
     driver.play(3)
-    driver.do(Driver.pause)
+    driver.do(DemoDriver.pause)
     before, stats = driver.reading, driver.world.hub.stats()
     driver.play(5)
     assert driver.reading.is_paused
     assert (driver.world.now_ms, driver.world.hub.stats()) == (3_000, stats)
     assert (driver.reading.now_ns, driver.reading.outcomes) == (before.now_ns, before.outcomes)
-    driver.do(Driver.pause)
+    driver.do(DemoDriver.pause)
     driver.play(1)
     assert driver.world.now_ms == 4_000
     assert (driver.reading.speed, driver.reading.reached) == (1, 1)  # the pause is not held against it
@@ -101,7 +101,7 @@ def test_a_herd_is_announced_counted_down_and_summed_up() -> None:
     driver = HandDriver(1_000)
     driver.play(3)
     assert driver.reading.herd == ""
-    driver.do(Driver.let_in_herd)
+    driver.do(DemoDriver.let_in_herd)
     driver.play(1)
     assert driver.reading.herd.startswith("Herd: 200 waits fall due in one millisecond, in 4.0")
     assert max(driver.reading.levels[2]) >= 200
@@ -114,7 +114,7 @@ def test_a_herd_is_announced_counted_down_and_summed_up() -> None:
 def test_a_herd_is_seen_the_moment_it_is_let_in() -> None:
     driver = HandDriver(30_000)
     driver.play(2.1)
-    driver.do(Driver.let_in_herd)
+    driver.do(DemoDriver.let_in_herd)
     assert sum(map(sum, driver.reading.levels)) == driver.world.hub.delayed == 36_000
     assert max(driver.reading.levels[2]) >= 6_000
 
@@ -136,7 +136,7 @@ def test_waits_are_told_late_by_no_more_than_the_driver_naps() -> None:
 
 
 def test_a_failure_in_the_thread_is_kept_for_whoever_waits() -> None:
-    driver = Driver(10, seed=1)
+    driver = DemoDriver(10, seed=1)
     driver.ask(lambda driver: 1 / 0)
     with driver:
         driver._thread.join()

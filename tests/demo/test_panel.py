@@ -10,7 +10,7 @@ from rich.text import Text
 
 from demo.outside import HandDriver
 from sojourn.demo import panel
-from sojourn.demo.driver import Driver
+from sojourn.demo.driver import DemoDriver
 from sojourn.demo.reading import Reading
 
 PANELS = {
@@ -29,7 +29,7 @@ def reading() -> Reading:
     driver = HandDriver(5_000)
     driver.play(8)
     driver.do(lambda driver: driver.kill_or_revive(2))
-    driver.do(Driver.let_in_herd)
+    driver.do(DemoDriver.let_in_herd)
     driver.play(2)
     return driver.reading
 

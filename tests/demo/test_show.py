@@ -27,7 +27,7 @@ def drivers(monkeypatch: pytest.MonkeyPatch) -> list[HandDriver]:
         monkeypatch.setattr(show, "time", SimpleNamespace(sleep=made[-1].play))
         return made[-1]
 
-    monkeypatch.setattr(show, "Driver", make)
+    monkeypatch.setattr(show, "DemoDriver", make)
     return made
 
 

@@ -55,7 +55,7 @@ def test_the_same_seed_and_commands_give_the_same_outcomes() -> None:
 def test_a_herd_falls_due_in_the_same_millisecond_and_not_before() -> None:
     world = play(World(1_000, seed=3), 100)
     told: list[int] = []
-    world.told = told.append
+    world.on_expiry = told.append
     herd = world.let_in_herd()
     assert (herd.size, herd.due_ms) == (200, 100 + HERD_WITHIN_MS + 1)
     play(world, HERD_WITHIN_MS)

@@ -27,7 +27,7 @@ MUTANTS = [
     Mutant("large texts are taken for small", DEAL, "if pa.types.is_large_string(texts.type)", "if False"),
     Mutant("the last parcel of a shard is cut", PARCELS, "min(most, int(ends[place]) - start)", "most"),
     Mutant("the last parcels are not sent", PARCELS, "    if sent:\n        yield", "    if False:\n        yield"),
-    Mutant("what was set aside is not counted", PARCELS, "[{SHARD: 0, ODD: odd}] if odd else []", "[]"),
+    Mutant("what was set aside is not counted", PARCELS, "[{SHARD: 0, UNUSABLE: unusable}] if unusable else []", "[]"),
     Mutant("rows after the last full batch are lost", PARCELS, "    if rows:\n", "    if False:\n"),
     Mutant("the last shards are lost", PARCELS, "(rows and not waiting)", "False"),
     Mutant(

@@ -9,7 +9,7 @@ import pytest
 
 from parity import random_rules
 from parity.columns import as_columns, told
-from sojourn.pipeline.kernel import Words, counted, given, judge, openings
+from sojourn.pipeline.kernel import CodedTexts, counted, given, judge, openings
 from sojourn.rules import Event
 
 
@@ -34,7 +34,7 @@ def test_what_counts_of_each_part_of_the_events_decides_as_all_of_them(seed: int
     by_few = judge(rule, few, given(few, np.zeros(1, np.int64), opened_at, deadline))
     by_all = judge(rule, events, given(events, np.zeros(1, np.int64), opened_at, deadline))
     for few_column, all_column in zip(by_few, by_all, strict=True):
-        if isinstance(few_column, Words):
+        if isinstance(few_column, CodedTexts):
             assert told(few_column, few_column.codes) == told(all_column, all_column.codes)
         else:
             assert few_column.tolist() == all_column.tolist()

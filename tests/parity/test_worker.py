@@ -179,6 +179,6 @@ def test_rows_without_a_key_or_a_time_stay_behind_and_are_counted(shards: int, t
     schema = normal_schema(plan, {})
     source = files(table, tmp_path / "log", Random(0))
     dealt = read(ReadEvents(plan, schema, opens=True, shards=shards, files=source), source)
-    assert sum(odd or 0 for batch in dealt for odd in batch["odd"].to_pylist()) == 3
+    assert sum(count or 0 for batch in dealt for count in batch["unusable"].to_pylist()) == 3
     found = table_of(mapped(Decide(plan, schema), shuffled(dealt, Random(0))))
     assert list(zip(found["key"].to_pylist(), found["outcome"].to_pylist(), strict=True)) == [("a", "completed")]

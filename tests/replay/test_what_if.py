@@ -53,7 +53,7 @@ def rerun(rule: Rule, log: Sequence[Event], within: int) -> Counts:
 
 def decided(rule: Rule, log: Sequence[Event]) -> pa.Table:
     """What a run knows, cancellations too."""
-    return local.decided(as_table(log), Plan.of(rule, "ms")).outcomes
+    return local.outcomes_by_plan(as_table(log), Plan.of(rule, "ms")).outcomes
 
 
 @MANY

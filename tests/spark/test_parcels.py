@@ -7,7 +7,7 @@ import pytest
 
 from sojourn.pipeline.deal import hashes, shards_of
 from sojourn.pipeline.spark import parcels
-from sojourn.pipeline.spark.parcels import EVENTS, ODD, OPERATIONS, gathered, packed, shards_for, unpacked
+from sojourn.pipeline.spark.parcels import EVENTS, OPERATIONS, UNUSABLE, gathered, packed, shards_for, unpacked
 
 ROWS = pa.schema([("key", pa.string()), ("place", pa.int64())])
 
@@ -71,8 +71,8 @@ def test_a_shard_with_many_rows_gets_them_in_several_parcels(monkeypatch: pytest
 
 def test_rows_that_were_set_aside_are_counted_even_if_no_row_is_left() -> None:
     nothing = rows([])
-    sent = list(packed(nothing, shards_of(nothing["key"], 16), EVENTS, odd=3))
-    assert [row[ODD] for batch in sent for row in batch.to_pylist()] == [3]
+    sent = list(packed(nothing, shards_of(nothing["key"], 16), EVENTS, unusable=3))
+    assert [row[UNUSABLE] for batch in sent for row in batch.to_pylist()] == [3]
     assert list(unpacked(sent, ROWS)) == []
 
 

@@ -12,7 +12,7 @@ from sojourn.pipeline.columns.normal import normal_form
 from sojourn.pipeline.columns.numbers import number_type
 from sojourn.pipeline.plan import Plan
 from sojourn.pipeline.stream.shape import HASH, Shape
-from sojourn.pipeline.stream.shard import Cache, Head, Told, advance
+from sojourn.pipeline.stream.shard import Cache, Head, ShardResult, advance
 from sojourn.rules import Event, Outcome, Rule
 
 NEVER_LATE = 10**9
@@ -92,7 +92,7 @@ class Run:
         self.told: list[Outcome] = []
         self._random = random
 
-    def step(self, batch: list[Event], watermark: int) -> Told:
+    def step(self, batch: list[Event], watermark: int) -> ShardResult:
         fresh = [as_fresh(self.shape, part, number=self._number) for part in split(batch, self._random)]
         if self._random.random() < 0.2:
             advance(self.shape, self.store.copy(), self.cache, fresh, watermark)  # it is lost; the cache has seen it

@@ -10,7 +10,7 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline.stream.owner import OWNER, claim
-from sojourn.pipeline.stream.sink import OUTCOMES, QUARANTINE, Batch, Sink
+from sojourn.pipeline.stream.sink import OUTCOMES, QUARANTINE, MicroBatch, Sink
 from sojourn.pipeline.stream.sinks import Delta
 from stream.local_files import LocalFiles
 
@@ -105,7 +105,7 @@ class Written:
 def test_delta_knows_the_micro_batches_of_two_streams_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: True)
     delta, rows = Delta("out"), Written()
-    for batch in (Batch("a", 0), Batch("a", 1), Batch("b", 0), Batch("a", 0)):
+    for batch in (MicroBatch("a", 0), MicroBatch("a", 1), MicroBatch("b", 0), MicroBatch("a", 0)):
         delta(rows, OUTCOMES, batch)  # type: ignore[arg-type]
     first, second, other, again = rows.transactions
     assert first == again

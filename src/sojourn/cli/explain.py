@@ -10,7 +10,19 @@ import typer
 
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
-from .options import At, Format, InUnits, Key, Kind, Operations, Reading, Source, Unit, Value, settings
+from .options import (
+    AtColumn,
+    Format,
+    InUnits,
+    KeyColumn,
+    KindColumn,
+    Operations,
+    Reading,
+    SourceColumn,
+    TimeUnit,
+    ValueColumn,
+    settings,
+)
 
 if TYPE_CHECKING:
     from ..pipeline.results.explain import Explanation
@@ -22,12 +34,12 @@ def explain(
     rule: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="A rule in TOML. May be given several times.")
     ] = None,
-    key: Key = None,
-    kind: Kind = None,
-    at: At = None,
-    source: Source = None,
-    value: Value = None,
-    unit: InUnits = Unit.AUTO,
+    key: KeyColumn = None,
+    kind: KindColumn = None,
+    at: AtColumn = None,
+    source: SourceColumn = None,
+    value: ValueColumn = None,
+    unit: InUnits = TimeUnit.AUTO,
     format: Format = None,
     option: Reading = None,
     operations: Operations = None,

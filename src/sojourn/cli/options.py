@@ -11,7 +11,7 @@ import typer
 _EVENTS, _SPARK = "The events", "Spark"
 
 
-class Unit(StrEnum):
+class TimeUnit(StrEnum):
     """What a bare number means where a time is expected."""
 
     AUTO = "auto"
@@ -22,13 +22,14 @@ class Unit(StrEnum):
     DATES = "yyyymmdd"
 
 
-Key = Annotated[str | None, typer.Option("--key", help="Column of keys.", rich_help_panel=_EVENTS)]
-Kind = Annotated[str | None, typer.Option("--kind", help="Column of kinds.", rich_help_panel=_EVENTS)]
-At = Annotated[str | None, typer.Option("--at", help="Column of times.", rich_help_panel=_EVENTS)]
-Source = Annotated[str | None, typer.Option("--source", help="Column of sources.", rich_help_panel=_EVENTS)]
-Value = Annotated[str | None, typer.Option("--value", help="Column of values.", rich_help_panel=_EVENTS)]
+KeyColumn = Annotated[str | None, typer.Option("--key", help="Column of keys.", rich_help_panel=_EVENTS)]
+KindColumn = Annotated[str | None, typer.Option("--kind", help="Column of kinds.", rich_help_panel=_EVENTS)]
+AtColumn = Annotated[str | None, typer.Option("--at", help="Column of times.", rich_help_panel=_EVENTS)]
+SourceColumn = Annotated[str | None, typer.Option("--source", help="Column of sources.", rich_help_panel=_EVENTS)]
+ValueColumn = Annotated[str | None, typer.Option("--value", help="Column of values.", rich_help_panel=_EVENTS)]
 InUnits = Annotated[
-    Unit, typer.Option("--unit", help="What a bare number means as a time; auto looks at it.", rich_help_panel=_EVENTS)
+    TimeUnit,
+    typer.Option("--unit", help="What a bare number means as a time; auto looks at it.", rich_help_panel=_EVENTS),
 ]
 Format = Annotated[
     str | None, typer.Option("--format", help="What the files are, if their names do not say.", rich_help_panel=_EVENTS)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from ..errors import SourceError
-from ..pipeline.files.drafts import DISK, Drafts, Store
+from ..pipeline.files.drafts import DISK, Drafts, FileStore
 from ..pipeline.files.source import is_remote
 from ..pipeline.schema import OUTCOMES, QUARANTINE
 
@@ -53,13 +53,13 @@ class Outputs:
             if file.is_dir():
                 raise SourceError(f"{str(file)!r} is a folder; name a file")
 
-    def drafted(self, drafts: Drafts, store: Store = DISK) -> Places:
+    def drafted(self, drafts: Drafts, store: FileStore = DISK) -> Places:
         """Where to write; the folders are on `store`, the files always on this machine."""
         outcomes, aside = (where and drafts.add(where, store) for where in (self.outcomes, self.quarantine))
         summary, report = (file and Path(drafts.add(str(file))) for file in (self.summary, self.report))
         return Places(outcomes, aside, summary, report)
 
-    def told(self) -> Iterator[tuple[str, str]]:
+    def written(self) -> Iterator[tuple[str, str]]:
         """What was written, and where."""
         for what in ("outcomes", "quarantine", "summary", "report"):
             if where := getattr(self, what):

@@ -10,7 +10,21 @@ import typer
 
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
-from .options import At, Conf, Format, InUnits, Key, Kind, Master, Operations, Reading, Source, Unit, Value, settings
+from .options import (
+    AtColumn,
+    Conf,
+    Format,
+    InUnits,
+    KeyColumn,
+    KindColumn,
+    Master,
+    Operations,
+    Reading,
+    SourceColumn,
+    TimeUnit,
+    ValueColumn,
+    settings,
+)
 
 _EVENTS, _OUTPUT = "The events", "What comes out"
 
@@ -31,12 +45,12 @@ def replay(
     engine: Annotated[
         Engine, typer.Option(help="spark; local: in this process; both: on both, and compared.")
     ] = Engine.SPARK,
-    key: Key = None,
-    kind: Kind = None,
-    at: At = None,
-    source: Source = None,
-    value: Value = None,
-    unit: InUnits = Unit.AUTO,
+    key: KeyColumn = None,
+    kind: KindColumn = None,
+    at: AtColumn = None,
+    source: SourceColumn = None,
+    value: ValueColumn = None,
+    unit: InUnits = TimeUnit.AUTO,
     format: Format = None,
     option: Reading = None,
     operations: Operations = None,

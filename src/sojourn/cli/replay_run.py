@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..errors import SourceError
-from ..pipeline.files.drafts import DISK, Drafts, Store
+from ..pipeline.files.drafts import DISK, Drafts, FileStore
 from ..pipeline.files.source import Source, is_remote
-from ..pipeline.replay import Job, LocalReplay, Replay, doubts, odd_times
+from ..pipeline.replay import Job, LocalReplay, Replay, doubts, suspicious_times
 from ..pipeline.report import Report
 from ..pipeline.results.compare import Difference, differences
 from ..pipeline.results.deadlines import deadlines
@@ -137,7 +137,7 @@ class ReplayRun:
         refused = [*([quarantine_text(replay)] if replay.quarantined else []), *found.idle]
         if self.is_strict and refused:
             fail(f"--strict: {refused[0]}", SET_ASIDE)
-        return [*found.idle, *found.vain, *odd_times(replay)]
+        return [*found.idle, *found.vain, *suspicious_times(replay)]
 
     def _report(self, replay: Replay, engine: str) -> Report:
         name = Path(self.job.source.path).name
@@ -149,11 +149,11 @@ class ReplayRun:
         screen.say("")
         if replay.quarantined:
             screen.warn(quarantine_text(replay))
-        for what, where in self.outputs.told():
+        for what, where in self.outputs.written():
             screen.say(f"{what:<10}  {where}")
 
 
-def store_of(outputs: Outputs, session: SparkSession | None) -> Store:
+def store_of(outputs: Outputs, session: SparkSession | None) -> FileStore:
     """Where the tables go: to this machine, or to a file system that Spark knows."""
     folders = [folder for folder in (outputs.outcomes, outputs.quarantine) if folder is not None]
     if session is None:

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from ..pipeline.report.words import Words, share_text, words_of
+from ..pipeline.report.words import Labels, labels_of, share_text
 from ..pipeline.results.summary import by_size
 from ..pipeline.results.tally import STATUSES, Tally
 from ..pipeline.schema import UNKNOWN
@@ -64,13 +64,13 @@ class Screen:
         """What became of the operations of a rule, what would have under other deadlines, and of each group."""
         self._out.print()
         self._out.print(str(rule), style="bold", markup=False)
-        self._out.print(_table(tally, words_of(rule)))
+        self._out.print(_table(tally, labels_of(rule)))
         if by is not None and tally.groups:
             self._out.print()
             self._out.print(_groups(tally, by))
 
 
-def _table(tally: Tally, words: Words) -> Table:
+def _table(tally: Tally, labels: Labels) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(min_width=14)
     table.add_column(justify="right")
@@ -78,10 +78,10 @@ def _table(tally: Tally, words: Words) -> Table:
     table.add_row("  opened", f"{tally.counts.opened:,}")
     for status, number in zip(STATUSES, tally.counts, strict=True):
         if number or (status == STATUSES[0] and tally.counts.opened):
-            table.add_row(f"  {words[status]}", f"{number:,}", share_text(number, tally.counts.opened))
+            table.add_row(f"  {labels[status]}", f"{number:,}", share_text(number, tally.counts.opened))
     for deadline, counts in sorted(tally.what_if.items(), key=lambda entry: (entry[0].is_shift, entry[0].ms)):
         share = share_text(counts.completed, counts.opened)
-        unknown = f"{counts.unknown:,} {words[UNKNOWN]}" if counts.unknown else ""
+        unknown = f"{counts.unknown:,} {labels[UNKNOWN]}" if counts.unknown else ""
         table.add_row(f"  if {deadline}", f"{counts.completed:,}", share, unknown, style="cyan")
     return table
 

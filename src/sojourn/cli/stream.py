@@ -9,7 +9,20 @@ import typer
 
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
-from .options import At, Conf, Format, InUnits, Key, Kind, Master, Reading, Source, Unit, Value, settings
+from .options import (
+    AtColumn,
+    Conf,
+    Format,
+    InUnits,
+    KeyColumn,
+    KindColumn,
+    Master,
+    Reading,
+    SourceColumn,
+    TimeUnit,
+    ValueColumn,
+    settings,
+)
 
 _EVENTS = "The events"
 
@@ -43,12 +56,12 @@ def run(
     heartbeat: Annotated[
         bool, typer.Option("--heartbeat", help="Let the clock show that time passes when no events come.")
     ] = False,
-    key: Key = None,
-    kind: Kind = None,
-    at: At = None,
-    by: Source = None,
-    value: Value = None,
-    unit: InUnits = Unit.AUTO,
+    key: KeyColumn = None,
+    kind: KindColumn = None,
+    at: AtColumn = None,
+    by: SourceColumn = None,
+    value: ValueColumn = None,
+    unit: InUnits = TimeUnit.AUTO,
     schema: Annotated[
         str | None,
         typer.Option(metavar="COLUMNS", help='As in "case_id string, at timestamp".', rich_help_panel=_EVENTS),
@@ -70,12 +83,12 @@ def run(
     options, spark = settings(option, "--option"), settings(conf, "--conf")
     with failures():
         from ..pipeline.stream.sources import From  # noqa: PLC0415  (Spark takes a while to load)
-        from .streaming import Streaming  # noqa: PLC0415
+        from .stream_run import StreamRun  # noqa: PLC0415
 
         assert source is not None
         assert rule is not None
         assert checkpoint is not None
-        Streaming(
+        StreamRun(
             From(source, schema, format, options),
             rule,
             sink,
@@ -94,6 +107,6 @@ def status(
 ) -> None:
     """Say what is pending, since when, how far the watermark is and how large the state."""
     with failures():
-        from .streaming import show_status  # noqa: PLC0415  (Spark takes a while to load)
+        from .stream_run import show_status  # noqa: PLC0415  (Spark takes a while to load)
 
         show_status(checkpoint, as_json)

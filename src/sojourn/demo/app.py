@@ -19,7 +19,7 @@ from textual.widgets import Footer
 from . import panel
 from .colour import BACKGROUND, DIM, FAINT, LATE, TEXT
 from .dial import Dial
-from .driver import Driver
+from .driver import DemoDriver
 from .reading import Reading
 from .world import SERVICES
 
@@ -115,7 +115,7 @@ class DemoApp(App[None]):
         Binding("ctrl+c", "quit", show=False, priority=True),
     ]
 
-    def __init__(self, driver: Driver, seconds: float | None = None) -> None:
+    def __init__(self, driver: DemoDriver, seconds: float | None = None) -> None:
         super().__init__()
         self.demo_driver = driver
         self.seconds = seconds
@@ -170,13 +170,13 @@ class DemoApp(App[None]):
         self.set_timer(max(left_s, REST * (time.thread_time() - self._began_cpu)), self.look)
 
     def action_pause(self) -> None:
-        self.demo_driver.ask(Driver.pause)
+        self.demo_driver.ask(DemoDriver.pause)
 
     def action_speed(self, steps: int) -> None:
         self.demo_driver.ask(lambda driver: driver.shift_speed(steps))
 
     def action_herd(self) -> None:
-        self.demo_driver.ask(Driver.let_in_herd)
+        self.demo_driver.ask(DemoDriver.let_in_herd)
 
     def action_kill_or_revive(self, source: int) -> None:
         self.demo_driver.ask(lambda driver: driver.kill_or_revive(source))

@@ -31,7 +31,7 @@ Paint = list[str]  # a colour for each share of a pixel, from none of it to all
 
 
 @dataclass(frozen=True)
-class Shape:
+class DialShape:
     """A dial of so many pixels across."""
 
     diameter: int
@@ -70,7 +70,7 @@ class Dial:
 
     def lines(self, reading: Reading, rows: int) -> list[list[Segment]]:
         """So many lines, each of twice as many characters."""
-        shape = Shape(2 * rows, max(RINGS, len(reading.levels)), reading.wheel_size)
+        shape = DialShape(2 * rows, max(RINGS, len(reading.levels)), reading.wheel_size)
         paints = [self._centre(reading), *self._rings(reading, shape)]
         pixels = map_pixels(shape)
         return [list(draw(paints, *pair)) for pair in zip(pixels[::2], pixels[1::2], strict=True)]
@@ -82,7 +82,7 @@ class Dial:
         self._expired = expired
         return paint(mix(EMPTY, OUTCOMES["expired"], round(0.25 + 0.75 * self._heat, 1)))
 
-    def _rings(self, reading: Reading, shape: Shape) -> Iterator[Paint]:
+    def _rings(self, reading: Reading, shape: DialShape) -> Iterator[Paint]:
         before, self._turns = self._turns, [reading.turns(ring) for ring in range(shape.rings)]
         self._glow += [[0.0] * shape.buckets for _ in range(shape.rings - len(self._glow))]
         for ring in range(shape.rings):
@@ -154,14 +154,14 @@ def block(above: str, below: str) -> tuple[str, Style]:
 
 
 @lru_cache(maxsize=8)
-def map_pixels(shape: Shape) -> list[list[tuple[int, int]]]:
+def map_pixels(shape: DialShape) -> list[list[tuple[int, int]]]:
     """The area each pixel lies in (0 the centre, then ring by ring, clockwise), and by what share."""
     middle = shape.diameter / 2
     axis = [pixel + 0.5 - middle for pixel in range(shape.diameter)]
     return [[locate(shape, x, y) for x in axis] for y in axis]
 
 
-def locate(shape: Shape, x: float, y: float) -> tuple[int, int]:
+def locate(shape: DialShape, x: float, y: float) -> tuple[int, int]:
     distance = math.hypot(x, y)
     turn = (math.atan2(x, -y) / math.tau + 0.5 / shape.buckets) % 1  # no gap falls on an axis: those would look thicker
     centre = shape.radii(0)[0] * 0.55

@@ -19,7 +19,7 @@ NAP_S = 0.02
 SHORTEST_NAP_S = 0.0005
 
 
-class Driver:
+class DemoDriver:
     """Keeps a world up with its pace. From other threads: `ask`, `reading`, and nothing else.
 
     Started by `with`, it has a thread; without one, whoever holds it calls `turn`.
@@ -29,7 +29,7 @@ class Driver:
         self.pace = pace or Pace()
         self.world = World(waits, seed)
         self.observer = Observer(self.world, self.pace)
-        self.world.told = self.observer.note_expiry
+        self.world.on_expiry = self.observer.note_expiry
         self.reading: Reading = self.observer.look()
         self.failure: BaseException | None = None
         self._looked_ns = self.pace.real_ns()
@@ -49,7 +49,7 @@ class Driver:
     # Commands
 
     def ask(self, command: Command) -> None:
-        """Have that done by the owner of the world, soon: `driver.ask(Driver.let_in_herd)`."""
+        """Have that done by the owner of the world, soon: `driver.ask(DemoDriver.let_in_herd)`."""
         self._inbox.append(command)
 
     def pause(self) -> None:
@@ -100,4 +100,4 @@ class Driver:
             self.failure = failure
 
 
-Command = Callable[[Driver], object]
+Command = Callable[[DemoDriver], object]

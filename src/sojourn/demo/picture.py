@@ -12,7 +12,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from .app import DemoApp
-from .driver import Driver
+from .driver import DemoDriver
 from .panel import BLOCKS
 
 WIDTH, HEIGHT = 120, 34
@@ -32,7 +32,7 @@ def take() -> str:
         pictures.append(pilot.app.export_screenshot(title="sojourn demo"))
         pilot.app.exit()
 
-    with Driver(100_000, seed=1) as driver:
+    with DemoDriver(100_000, seed=1) as driver:
         DemoApp(driver).run(headless=True, size=(WIDTH, HEIGHT), auto_pilot=play)
     crisp = ' shape-rendering="crispEdges"'
     return (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from ..errors import ConfigError, SojournError
 from ..timer import IMPLEMENTATION
-from .driver import Driver
+from .driver import DemoDriver
 from .reading import Reading
 
 PLAIN_SECONDS = 10.0  # where nobody can press a key
@@ -23,7 +23,7 @@ def run(waits: int = 100_000, seconds: float | None = None, seed: int = 1, *, pl
     if waits < 1 or (seconds is not None and seconds <= 0):
         raise ConfigError(f"waits={waits}, seconds={seconds}: give at least one wait and some time")
     show = show_lines if plain or not has_screen() else screen()
-    with Driver(waits, seed) as driver:
+    with DemoDriver(waits, seed) as driver:
         show(driver, seconds)
     if driver.failure is not None:
         raise driver.failure
@@ -37,7 +37,7 @@ def has_screen() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def screen() -> Callable[[Driver, float | None], None]:
+def screen() -> Callable[[DemoDriver, float | None], None]:
     """What shows a driver in the terminal, for so many seconds or until somebody quits."""
     try:
         from .app import DemoApp  # noqa: PLC0415  (textual is an extra)
@@ -46,7 +46,7 @@ def screen() -> Callable[[Driver, float | None], None]:
             raise
         raise SojournError("the live view needs textual: pip install 'sojourn[demo]', or use --plain") from None
 
-    def show(driver: Driver, seconds: float | None) -> None:
+    def show(driver: DemoDriver, seconds: float | None) -> None:
         app = DemoApp(driver, seconds)
         app.run()
         if app.return_code:
@@ -55,7 +55,7 @@ def screen() -> Callable[[Driver, float | None], None]:
     return show
 
 
-def show_lines(driver: Driver, seconds: float | None) -> None:
+def show_lines(driver: DemoDriver, seconds: float | None) -> None:
     """A line a second. Ctrl-C ends it early."""
     left_s = seconds or PLAIN_SECONDS
     try:
@@ -77,7 +77,7 @@ def line(reading: Reading) -> str:
     )
 
 
-def checks(driver: Driver) -> Iterator[tuple[str, bool, str]]:
+def checks(driver: DemoDriver) -> Iterator[tuple[str, bool, str]]:
     """What was promised, whether it was kept, and the evidence. Closes the hub."""
     world = driver.world
     stats = world.hub.stats()
@@ -91,7 +91,7 @@ def checks(driver: Driver) -> Iterator[tuple[str, bool, str]]:
     yield "never early", world.early == 0, f"{world.early} of {world.ended['expired']:,} expired before their deadline"
 
 
-def summary(driver: Driver, promises: list[tuple[str, bool, str]]) -> Iterator[str]:
+def summary(driver: DemoDriver, promises: list[tuple[str, bool, str]]) -> Iterator[str]:
     reading = driver.reading
     virtual = f"{driver.world.now_ms / 1000:.1f} s of virtual time"
     yield f"{driver.world.waits:,} live waits, {virtual} in {reading.seconds:.1f} s, {IMPLEMENTATION} build"

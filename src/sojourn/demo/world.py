@@ -26,7 +26,7 @@ START_MS = 1_767_225_600_000  # 2026-01-01, for the sentences that give a date
 
 
 @dataclass
-class Source:
+class Service:
     """A service that replies, as long as it is alive."""
 
     name: str
@@ -44,17 +44,18 @@ class Herd:
 
 
 class World:
-    """The requests, the services and the hub that holds the waits; `told` hears of every expiry when it was due.
+    """The requests, the services and the hub that holds the waits.
 
-    The hub belongs to whoever calls `step`: nothing here is for two threads.
+    `on_expiry` is called for every wait that expires, with the time at which it was due. The hub belongs
+    to whoever calls `step`: nothing here may be used by two threads.
     """
 
     def __init__(self, waits: int, seed: int) -> None:
         self.waits = waits
-        self.told: Callable[[int], object] = lambda due_ms: None
+        self.on_expiry: Callable[[int], object] = lambda due_ms: None
         self.clock = ManualClock(wall_ms=START_MS)
         self.hub = Hub("demo", clock=self.clock)
-        self.sources = [Source(name) for name in SERVICES]
+        self.sources = [Service(name) for name in SERVICES]
         self.opened = 0
         self.ended = {"completed": 0, "expired": 0, "cancelled": 0}
         self.early = 0
@@ -99,7 +100,7 @@ class World:
         self.herd = herd
         return herd
 
-    def toggle(self, index: int) -> Source:
+    def toggle(self, index: int) -> Service:
         """Kill that service, or revive it; what it would have sent meanwhile is lost."""
         source = self.sources[index]
         source.is_alive = not source.is_alive
@@ -144,4 +145,4 @@ class World:
         if outcome == "expired":
             due_ms = wait.deadline + 1 - START_MS  # the first instant that is too late for a reply
             self.early += self.now_ms < due_ms
-            self.told(due_ms)
+            self.on_expiry(due_ms)

@@ -24,7 +24,7 @@ from .plan import Plan
 from .results.deadlines import Deadline
 from .results.what_if import HAS_CANCELLED, MAY_CANCEL, PART, WhatIf
 from .spark.operations import SparkOperations
-from .spark.parcels import ODD, SHARD, shards_for
+from .spark.parcels import SHARD, UNUSABLE, shards_for
 from .spark.rows import arrow_rows, arrow_schema, parcels
 from .spark.schema import SPARK_DECIDED, SPARK_PARCELS, SPARK_QUARANTINE, spark_schema
 from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, ReadEvents, Send, SetAside
@@ -52,23 +52,23 @@ def outcomes(
     events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    return decided(events, plan, operations).select(*S.OUTCOMES.names)
+    return outcomes_by_plan(events, plan, operations).select(*S.OUTCOMES.names)
 
 
-def decided(
-    events: DataFrame, plan: Plan, operations: DataFrame | None = None, odd: Observation | None = None
+def outcomes_by_plan(
+    events: DataFrame, plan: Plan, operations: DataFrame | None = None, unusable: Observation | None = None
 ) -> DataFrame:
     """The same, by a plan, as `schema.DECIDED`.
 
-    The first job that runs tells `odd`, under ODD, how many rows of the log were set aside.
+    The first job that runs tells `unusable`, under UNUSABLE, how many rows of the log were set aside.
     """
     opens = operations is None
     _check(events, plan, opens=opens)
     shards = shards_for(int(events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
     schema = normal_schema(plan, number_types(plan, arrow_schema(events)), opens=opens)
-    read = parcels(events, ReadEvents(plan, schema, opens, shards), plan.needed(opens=opens), plan.words)
-    if odd is not None:
-        read = read.observe(odd, F.coalesce(F.sum(ODD), F.lit(0)).alias(ODD))
+    read = parcels(events, ReadEvents(plan, schema, opens, shards), plan.needed(opens=opens), plan.dictionary_columns)
+    if unusable is not None:
+        read = read.observe(unusable, F.coalesce(F.sum(UNUSABLE), F.lit(0)).alias(UNUSABLE))
     if operations is None:
         return _shuffled_by_shard(read).mapInArrow(Decide(plan, schema), SPARK_DECIDED)
     given = SparkOperations(operations, plan)
@@ -96,10 +96,10 @@ def quarantined(
 ) -> DataFrame:
     """The rows that `outcomes` sets aside, each with its reason: the columns of `schema.QUARANTINE`, lazily."""
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    return set_aside(events, plan, operations)
+    return quarantined_by_plan(events, plan, operations)
 
 
-def set_aside(events: DataFrame, plan: Plan, operations: DataFrame | None = None) -> DataFrame:
+def quarantined_by_plan(events: DataFrame, plan: Plan, operations: DataFrame | None = None) -> DataFrame:
     """The same, by a plan."""
     opens = operations is None
     _check(events, plan, opens=opens)

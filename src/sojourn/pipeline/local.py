@@ -55,11 +55,11 @@ def outcomes(
     events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    found = decided(events, plan, operations)
+    found = outcomes_by_plan(events, plan, operations)
     return found._replace(outcomes=found.outcomes.select(S.OUTCOMES.names))
 
 
-def decided(events: pa.Table, plan: Plan, operations: pa.Table | None = None) -> Result:
+def outcomes_by_plan(events: pa.Table, plan: Plan, operations: pa.Table | None = None) -> Result:
     """The same, by a plan; the outcomes as `schema.DECIDED`."""
     opens = operations is None
     plan.check_columns(events.column_names, opens=opens)

@@ -58,7 +58,7 @@ class Plan:
         return list(dict.fromkeys(named))
 
     @property
-    def words(self) -> set[str]:
+    def dictionary_columns(self) -> set[str]:
         """The columns of texts of which there are few different ones, by the log's own names."""
         return {self.columns[name] for name in (KIND, SOURCE) if name in self.columns} - {self.columns[KEY]}
 

@@ -18,8 +18,8 @@ from ..rules import Never, Rule
 from ..rules.outcome import time_text
 from . import local
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
-from .columns.events import ArrowLog
-from .files.source import Log, Source
+from .columns.events import EventColumns
+from .files.source import ReadLog, Source
 from .plan import Plan, check_columns
 from .results.bins import Bins
 from .results.deadlines import Deadline
@@ -97,11 +97,11 @@ class LocalReplay:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._log: Log = job.source.read()
+        self._log: ReadLog = job.source.read()
         job.check(self._log.events.column_names)
         operations = None if job.operations is None else job.operations.read().events
         self._operations = operations
-        result = local.decided(self._log.events, job.plan, operations)
+        result = local.outcomes_by_plan(self._log.events, job.plan, operations)
         self._decided: pa.Table = result.outcomes
         self.outcomes: pa.Table = result.outcomes.select(S.OUTCOMES.names)
         self.quarantine: pa.Table = pa.concat_tables([self._log.unreadable, result.quarantine])
@@ -116,7 +116,7 @@ class LocalReplay:
         return counted(self.quarantine[S.REASON])
 
     def kinds(self) -> Counter[str]:
-        return counted(ArrowLog(self._log.events, self._job.plan).kind.values)
+        return counted(EventColumns(self._log.events, self._job.plan).kind.values)
 
     def write(self, outcomes: str | None, quarantine: str | None) -> None:
         if outcomes is not None:
@@ -161,17 +161,17 @@ def doubts(job: Job, replay: Replay) -> Doubts:
     )
 
 
-def odd_times(replay: Replay) -> list[str]:
+def suspicious_times(replay: Replay) -> list[str]:
     """Of rules whose operations all open in January 1970 or after 2200, in words: most likely the unit is wrong."""
     return [
         f"rule {name!r}: ALL {found.counts.opened:,} OPERATIONS OPEN {when}. Numbers there may be in another unit: "
         "name it with --unit s, ms, us, ns or yyyymmdd"
         for name, found in replay.tallies.items()
-        if found.counts.opened and (when := _odd_time(found.opened_at))
+        if found.counts.opened and (when := _suspicious_time(found.opened_at))
     ]
 
 
-def _odd_time(opened_at: Bins) -> str | None:
+def _suspicious_time(opened_at: Bins) -> str | None:
     """Intervals are a day at most, so that they tell the months apart."""
     first, last = (int(opened_at.places[place]) * opened_at.width for place in (0, -1))
     if first >= YEAR_2200:

@@ -17,7 +17,7 @@ from .exact import enough, exact, is_level, is_rough, pack, unpack
 from .reading import measure
 
 
-class Tally(Protocol):
+class LeafTally(Protocol):
     """What a waiting operation asks of the tally of a leaf."""
 
     at: int | None
@@ -38,7 +38,7 @@ class Tally(Protocol):
         """Put in entries that `to_state` gave."""
 
 
-def tally_of(leaf: Leaf, opened_at: int) -> Tally:
+def tally_of(leaf: Leaf, opened_at: int) -> LeafTally:
     match leaf:
         case Total():
             return Amounts(leaf, opened_at)

@@ -19,7 +19,7 @@ from .law import decided_by, holds_at, verdict
 from .operation import Operation, opened
 from .outcome import Ending, Outcome
 from .rule import Rule
-from .tally import Tally, tally_of
+from .tally import LeafTally, tally_of
 
 
 class Waiting:
@@ -35,7 +35,7 @@ class Waiting:
         self.operation = Operation(rule, key, opened_at, deadline, operation_id)
         self.cancelled_at: int | None = None
         """The earliest cancellation since the opening, as far as known."""
-        self._tallies: list[Tally] = [tally_of(leaf, opened_at) for leaf in rule.leaves]
+        self._tallies: list[LeafTally] = [tally_of(leaf, opened_at) for leaf in rule.leaves]
         self._alive = Alive(deadline - opened_at, [opened_at]) if rule.keeps_alive is not None else None
         self._met_at: int | None = None
         self._is_stale = False
@@ -163,7 +163,7 @@ class Waiting:
         waiting._is_stale = True
         return waiting
 
-    def _tally(self, leaf: Leaf) -> Tally:
+    def _tally(self, leaf: Leaf) -> LeafTally:
         return self._tallies[self.operation.rule.places[leaf]]
 
     def _leaf_time(self, leaf: Leaf) -> int | None:

@@ -18,7 +18,7 @@ from ..plan import Plan
 from ..schema import AT, KEY, KIND, SOURCE
 from .kinds import kind_text, plain_type
 from .numbers import Read, kernel_numbers, read_numbers
-from .reasons import Amount, Limit, Word
+from .reasons import Amount, Limit, Validity
 from .times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, has_whole_numbers, is_text, times
 
 LONGEST = 2**31 - 1
@@ -37,7 +37,7 @@ class Texts(NamedTuple):
     is_bad: Flags
 
 
-class ArrowLog:
+class EventColumns:
     """The facts of a log (`reasons.Facts`), and its columns as the kernel wants them, row by row as in the table."""
 
     def __init__(self, table: pa.Table, plan: Plan) -> None:
@@ -53,11 +53,11 @@ class ArrowLog:
 
     @cached_property
     def kind(self) -> Texts:
-        return self._words(KIND)
+        return self._dictionary_texts(KIND)
 
     @cached_property
     def source(self) -> Texts | None:
-        return self._words(SOURCE) if SOURCE in self._plan.columns else None
+        return self._dictionary_texts(SOURCE) if SOURCE in self._plan.columns else None
 
     @cached_property
     def at(self) -> Times:
@@ -82,9 +82,9 @@ class ArrowLog:
         return _indices(sources if is_encoded else sources.dictionary_encode("encode"))
 
     @property
-    def words(self) -> dict[str, Word]:
-        words = {"key": self.key, "kind": self.kind, "time": self.at, "source": self.source}
-        return {name: Word(word.is_missing, word.is_bad) for name, word in words.items() if word is not None}
+    def validity(self) -> dict[str, Validity]:
+        columns = {"key": self.key, "kind": self.kind, "time": self.at, "source": self.source}
+        return {name: Validity(c.is_missing, c.is_bad) for name, c in columns.items() if c is not None}
 
     def is_kind(self, kind: str) -> Flags:
         return np.equal(self.kind_code, self._plan.kinds.index(kind))
@@ -135,7 +135,7 @@ class ArrowLog:
         name = self._plan.columns[ours]
         return texts(name, self._column(name))
 
-    def _words(self, ours: str) -> Texts:
+    def _dictionary_texts(self, ours: str) -> Texts:
         """Texts of which there are few: a dictionary of them is left as it is."""
         column = self._table[self._plan.columns[ours]]
         if not pa.types.is_dictionary(column.type) or not is_text(column.type.value_type):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..kernel.search import Ints, order_by
 
 
-class Groups(NamedTuple):
+class KeyGroups(NamedTuple):
     """One group per key: `order` is that of the rows, `starts` as in `kernel.Events`, `names` the key of each group."""
 
     order: Ints
@@ -24,13 +24,13 @@ class Groups(NamedTuple):
         return np.repeat(np.arange(len(self.names)), np.diff(self.starts))
 
 
-def by_key(keys: pa.Array, at: Ints) -> Groups:
+def by_key(keys: pa.Array, at: Ints) -> KeyGroups:
     """The groups of rows in any order."""
     encoded = keys.dictionary_encode()
     return _groups(encoded.indices.to_numpy(), at, encoded.dictionary)
 
 
-def by_key_and_asked(keys: pa.Array, at: Ints, asked: pa.Array) -> tuple[Groups, Ints]:
+def by_key_and_asked(keys: pa.Array, at: Ints, asked: pa.Array) -> tuple[KeyGroups, Ints]:
     """The same, with the group of each key that is asked for; some of these groups may have no rows."""
     both = [part.cast(pa.large_string()) for part in (keys, asked)] if keys.type != asked.type else [keys, asked]
     encoded = pa.concat_arrays(both).dictionary_encode()
@@ -38,6 +38,6 @@ def by_key_and_asked(keys: pa.Array, at: Ints, asked: pa.Array) -> tuple[Groups,
     return _groups(code[: len(keys)], at, encoded.dictionary), code[len(keys) :]
 
 
-def _groups(code: NDArray[np.int32], at: Ints, names: pa.Array) -> Groups:
+def _groups(code: NDArray[np.int32], at: Ints, names: pa.Array) -> KeyGroups:
     counts = np.bincount(code, minlength=len(names))
-    return Groups(order_by(code, at), np.append(0, np.cumsum(counts)), names)
+    return KeyGroups(order_by(code, at), np.append(0, np.cumsum(counts)), names)

@@ -20,7 +20,7 @@ from ..kernel import Events
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
 from ..schema import AT, KEY, KIND, SOURCE, record_batch
-from .events import ArrowLog, in_one_piece
+from .events import EventColumns, in_one_piece
 from .kinds import plain_type
 from .numbers import kernel_numbers, number_type
 from .quarantine import Reasons, checked
@@ -80,7 +80,7 @@ def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *,
     Parts of a log that are to be put together have one `schema`. Without one, for a log that is all here, sources are
     codes, and columns are no wider than they need.
     """
-    log = ArrowLog(table, plan)
+    log = EventColumns(table, plan)
     is_usable, reasons = checked(plan, log, len(table), opens=opens)
     columns = _columns(log, plan, opens=opens, has_codes=schema is None)
     if schema is None:
@@ -91,7 +91,7 @@ def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *,
     return Normal(events, has_time, np.flatnonzero(is_usable & (log.kind_code >= 0)), reasons)
 
 
-def _columns(log: ArrowLog, plan: Plan, *, opens: bool, has_codes: bool) -> dict[str, Any]:
+def _columns(log: EventColumns, plan: Plan, *, opens: bool, has_codes: bool) -> dict[str, Any]:
     columns: dict[str, Any] = {KEY: log.key.values, KIND: log.kind_code, AT: log.at.ms}
     if log.source is not None and has_sources(plan):
         columns[SOURCE] = log.source_code if has_codes else log.source.values

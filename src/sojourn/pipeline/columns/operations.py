@@ -17,7 +17,7 @@ from ..plan import Plan
 from ..schema import DEADLINE, GIVEN, KEY, KEYS, OPENED_AT, OPERATION_ID, RULE, WITHIN, record_batch
 from .events import Texts, in_one_piece, texts
 from .quarantine import quarantined, reasons_of
-from .reasons import GIVEN_TWICE, Limit, OperationFacts, Word, operation_checks
+from .reasons import GIVEN_TWICE, Limit, OperationFacts, Validity, operation_checks
 from .times import NEGATIVE, TOO_FAR, UNKNOWN, durations, times
 
 OPERATION = "operation"
@@ -160,9 +160,9 @@ def checked_operations(table: pa.Table, plan: Plan) -> tuple[Given, Ints, list[s
     rule = _rules(table, plan)
     within, limit = _within(table, plan, rule)
     facts = OperationFacts(
-        Word(operation_id.is_missing, operation_id.is_bad),
-        _keys_word(counts, waited),
-        Word(opened_at.is_missing, opened_at.is_bad),
+        Validity(operation_id.is_missing, operation_id.is_bad),
+        _keys_validity(counts, waited),
+        Validity(opened_at.is_missing, opened_at.is_bad),
         rule < 0,
         limit,
     )
@@ -181,11 +181,11 @@ def _keys(table: pa.Table) -> tuple[Ints, Texts]:
     return counts, texts(name, column.flatten())
 
 
-def _keys_word(counts: Ints, keys: Texts) -> Word:
+def _keys_validity(counts: Ints, keys: Texts) -> Validity:
     """Missing if an operation has no key at all, or just nothing; bad if one of several is."""
     is_bad = _any(counts, keys.is_missing | keys.is_bad)
     is_nothing = (counts == 0) | ((counts == 1) & _any(counts, keys.is_missing))
-    return Word(is_nothing, is_bad & ~is_nothing)
+    return Validity(is_nothing, is_bad & ~is_nothing)
 
 
 def _any(counts: Ints, flags: Flags) -> Flags:

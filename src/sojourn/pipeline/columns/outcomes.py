@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from ...rules import Rule
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
-from ..kernel import NEVER, NOTHING, Operations, Verdicts, Words
+from ..kernel import NEVER, NOTHING, CodedTexts, Operations, Verdicts
 from ..kernel.search import Ints
 
 _LARGE = pa.large_string()
@@ -75,6 +75,6 @@ def _times(ms: Ints, time: pa.DataType) -> pa.Array:
     return pa.array(count, mask=is_null).cast(time)
 
 
-def _texts(words: Words) -> pa.Array:
-    codes = pa.array(words.codes, mask=words.codes == NOTHING)
-    return pa.array(words.texts, pa.string()).take(codes)
+def _texts(coded: CodedTexts) -> pa.Array:
+    codes = pa.array(coded.codes, mask=coded.codes == NOTHING)
+    return pa.array(coded.texts, pa.string()).take(codes)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
 from ..schema import CORRUPT, CORRUPT_REASON, QUARANTINE
-from .events import ArrowLog
+from .events import EventColumns
 from .reasons import Check, row_checks, rule_checks
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -34,7 +34,7 @@ def set_aside(events: pa.Table, found: Reasons) -> pa.Table:
     return quarantined(events, found.reason, found.texts, found.rule)
 
 
-def checked(plan: Plan, log: ArrowLog, count: int, *, opens: bool) -> tuple[Flags, list[Reasons]]:
+def checked(plan: Plan, log: EventColumns, count: int, *, opens: bool) -> tuple[Flags, list[Reasons]]:
     """Which of so many rows are of use to some rule; and why others are of none, or not to one of the rules."""
     reason, texts = reasons_of(row_checks(log), count)
     found = [Reasons(None, reason, texts)]

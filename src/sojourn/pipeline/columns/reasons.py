@@ -16,7 +16,7 @@ Check = tuple[Flag, str]
 """Where this is true, and no check before, that is the reason."""
 
 
-class Word(NamedTuple):
+class Validity(NamedTuple):
     """What is known of a column of keys, kinds, sources or times."""
 
     is_missing: Flag
@@ -48,7 +48,7 @@ class Facts(Protocol):
     """What is known of the rows of a log, column by column."""
 
     @property
-    def words(self) -> dict[str, Word]:
+    def validity(self) -> dict[str, Validity]:
         """By our names: key, kind, time and, if a rule reads it, source."""
 
     def is_kind(self, kind: str) -> Flag: ...
@@ -61,9 +61,9 @@ class Facts(Protocol):
 class OperationFacts(NamedTuple):
     """What is known of the rows of a table of operations."""
 
-    operation_id: Word
-    keys: Word
-    opened_at: Word
+    operation_id: Validity
+    keys: Validity
+    opened_at: Validity
     is_unknown_rule: Flag
     within: Limit | None
     """None if the rule itself says how long."""
@@ -80,9 +80,9 @@ _BAD = {
 
 def row_checks(facts: Facts) -> list[Check]:
     """What makes a row useless to any rule."""
-    words = facts.words
-    missing = [(word.is_missing, f"no {name}") for name, word in words.items() if name != "source"]
-    return missing + [(word.is_bad, _BAD[name]) for name, word in words.items()]
+    columns = facts.validity
+    missing = [(column.is_missing, f"no {name}") for name, column in columns.items() if name != "source"]
+    return missing + [(column.is_bad, _BAD[name]) for name, column in columns.items()]
 
 
 def rule_checks(rule: Rule, facts: Facts, *, opens: bool = True) -> list[Check]:

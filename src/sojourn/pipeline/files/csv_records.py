@@ -58,10 +58,10 @@ def records_of(data: bytes, format: CsvFormat, columns: int, *, is_last: bool) -
     if is_text(whole) and (not format.quote or format.quote not in whole or are_plain(whole, format)):
         return Records(whole, False, [], rest)
     lines = lines_of(whole)
-    odd = np.flatnonzero(_is_odd(whole, lines, format))
-    if not len(odd):
+    doubtful = np.flatnonzero(_is_doubtful(whole, lines, format))
+    if not len(doubtful):
         return Records(whole, False, [], rest)
-    return _looked_at(_Scan(whole, lines, format, columns, is_last), odd, rest)
+    return _looked_at(_Scan(whole, lines, format, columns, is_last), doubtful, rest)
 
 
 def first_record(data: bytes, format: CsvFormat, *, is_last: bool) -> tuple[Record, int] | None:
@@ -79,18 +79,18 @@ def first_record(data: bytes, format: CsvFormat, *, is_last: bool) -> tuple[Reco
     return record, int(lines.starts[last]) if last < len(lines.starts) else end
 
 
-def _is_odd(data: bytes, lines: Lines, format: CsvFormat) -> Flags:
+def _is_doubtful(data: bytes, lines: Lines, format: CsvFormat) -> Flags:
     """Which lines are not, for certain, records by themselves."""
-    is_odd = np.zeros(len(lines.starts), bool)
+    is_doubtful = np.zeros(len(lines.starts), bool)
     if format.quote:
-        is_odd = _has_odd_quotes(np.frombuffer(data, np.uint8), lines, format)
+        is_doubtful = _has_doubtful_quotes(np.frombuffer(data, np.uint8), lines, format)
     if not is_text(data):
         bounds = zip(lines.starts.tolist(), lines.ends.tolist(), strict=True)
-        is_odd |= np.array([not is_text(data[start:end]) for start, end in bounds], bool)
-    return is_odd
+        is_doubtful |= np.array([not is_text(data[start:end]) for start, end in bounds], bool)
+    return is_doubtful
 
 
-def _has_odd_quotes(signs: Bytes, lines: Lines, format: CsvFormat) -> Flags:
+def _has_doubtful_quotes(signs: Bytes, lines: Lines, format: CsvFormat) -> Flags:
     """Quotes open and close by turns; each that opens stands after, and each that closes before, a boundary.
 
     A doubled one closes and opens, and is its own boundary. Where none could open a field, all are signs like others.
@@ -102,12 +102,12 @@ def _has_odd_quotes(signs: Bytes, lines: Lines, format: CsvFormat) -> Flags:
     before = _boundaries(signs, quotes - 1, format)
     is_good = np.where(opens, before, _boundaries(signs, quotes + 1, format))
     line = np.repeat(np.arange(len(counts)), counts)
-    is_odd: Flags = counts % 2 == 1
-    is_odd[line[~is_good]] = True
+    is_doubtful: Flags = counts % 2 == 1
+    is_doubtful[line[~is_good]] = True
     follows_quote = np.append(False, np.diff(quotes) == 1)[: len(quotes)]
     may_open = np.zeros(len(counts), bool)
     may_open[line[before & ~follows_quote]] = True
-    return is_odd & may_open
+    return is_doubtful & may_open
 
 
 def _boundaries(signs: Bytes, places: Places, format: CsvFormat) -> Flags:
@@ -122,13 +122,13 @@ def _boundaries(signs: Bytes, places: Places, format: CsvFormat) -> Flags:
     return found
 
 
-def _looked_at(scan: _Scan, odd: Places, rest: bytes) -> Records:
-    """All lines, with the records that begin with odd ones written so that Arrow reads them as we do."""
+def _looked_at(scan: _Scan, doubtful: Places, rest: bytes) -> Records:
+    """All lines, with the records that begin with doubtful ones written so that Arrow reads them as we do."""
     data, (starts, _) = scan.data, scan.lines
     pieces: list[bytes] = []
     bad: list[Bad] = []
     copied, seen, has_breaks = 0, 0, False
-    for line in odd.tolist():
+    for line in doubtful.tolist():
         if line < seen:
             continue
         pieces.append(data[copied : starts[line]])

@@ -18,7 +18,7 @@ from typing import Protocol, Self
 from ...errors import SourceError
 
 
-class Store(Protocol):
+class FileStore(Protocol):
     """The little that is needed of a file system."""
 
     def exists(self, path: str) -> bool: ...
@@ -54,7 +54,7 @@ DISK = Disk()
 class _Output:
     """Something to be moved into its place. `kept` is where what was there before is held meanwhile."""
 
-    store: Store
+    store: FileStore
     target: str
     draft: str
     kept: str
@@ -78,7 +78,7 @@ class Drafts:
     def __init__(self) -> None:
         self._folder = f".sojourn-{secrets.token_hex(4)}"
         self._outputs: list[_Output] = []
-        self._scratch: dict[str, Store] = {}
+        self._scratch: dict[str, FileStore] = {}
         self._made: list[Path] = []
 
     def __enter__(self) -> Self:
@@ -87,7 +87,7 @@ class Drafts:
     def __exit__(self, *exception: object) -> None:
         self._clean()
 
-    def add(self, target: str, store: Store = DISK) -> str:
+    def add(self, target: str, store: FileStore = DISK) -> str:
         """Where to write what is to be at `target` in the end; a device or a pipe is written to as it is."""
         if store is DISK and _is_device(target):
             return target
@@ -115,7 +115,7 @@ class Drafts:
         self._made.clear()
         self._clean(is_published=True)
 
-    def _beside(self, target: str, store: Store) -> str:
+    def _beside(self, target: str, store: FileStore) -> str:
         above, slash, name = target.rpartition("/")
         scratch = f"{above}{slash}{self._folder}"
         if store is DISK:

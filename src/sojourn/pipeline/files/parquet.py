@@ -29,11 +29,11 @@ class RowGroup:
 
 @dataclass(frozen=True)
 class ParquetFiles:
-    """`shares` has one entry a task. Of the columns of `schema` those in `words` have few different values."""
+    """`shares` has one entry per task. The columns named in `dictionary_columns` have few different values."""
 
     shares: tuple[tuple[RowGroup, ...], ...]
     schema: pa.Schema
-    words: tuple[str, ...] = ()
+    dictionary_columns: tuple[str, ...] = ()
 
     def tables(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         """The rows of the tasks that are named in these batches, some at a time."""
@@ -46,7 +46,9 @@ class ParquetFiles:
         size = max(group.size // max(1, group.rows) for group in groups)
         at_once = max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // max(1, size)))
         places = [group.place for group in groups]
-        with pq.ParquetFile(path, read_dictionary=list(self.words), coerce_int96_timestamp_unit=INT96) as file:
+        with pq.ParquetFile(
+            path, read_dictionary=list(self.dictionary_columns), coerce_int96_timestamp_unit=INT96
+        ) as file:
             for rows in file.iter_batches(at_once, places, self.schema.names, use_threads=False):
                 yield pa.Table.from_batches([rows])
 

@@ -32,7 +32,7 @@ FORMATS = {
 """What a file's name says of its format."""
 
 
-class Log(NamedTuple):
+class ReadLog(NamedTuple):
     """What was read: events, and as a quarantine table the lines that cannot be read as events at all."""
 
     events: pa.Table
@@ -69,7 +69,7 @@ class Source:
             return None
         return list(_dataset(self).schema.names)
 
-    def read(self) -> Log:
+    def read(self) -> ReadLog:
         """The whole log, in this process."""
         reader = _READERS.get(self.format)
         if reader is None:
@@ -135,10 +135,10 @@ def _format_of(path: str) -> str:
     raise SourceError(f"{name!r} does not say what it is; known are {known}, or name it with --format")
 
 
-def _from_dataset(source: Source) -> Log:
+def _from_dataset(source: Source) -> ReadLog:
     _refuse_options(source)
     try:
-        return Log(meanings.read(_dataset(source)), _nothing())
+        return ReadLog(meanings.read(_dataset(source)), _nothing())
     except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
         raise _unreadable(source, error) from None
 
@@ -155,16 +155,16 @@ def _unreadable(source: Source, error: Exception) -> SourceError:
     return SourceError(f"{source.path!r} cannot be read as {source.format}: {error}")
 
 
-def _from_text(source: Source) -> Log:
+def _from_text(source: Source) -> ReadLog:
     read = texts.read_csv if source.format == "csv" else texts.read_json
     rows = read(files_of(source.path), source.options)
     check_any(rows.table.column_names, source)
-    return Log(rows.table, rows.quarantine())
+    return ReadLog(rows.table, rows.quarantine())
 
 
-def _from_xes(source: Source) -> Log:
+def _from_xes(source: Source) -> ReadLog:
     _refuse_options(source)
-    return Log(xes.united([xes.read_table(file) for file in files_of(source.path)]), _nothing())
+    return ReadLog(xes.united([xes.read_table(file) for file in files_of(source.path)]), _nothing())
 
 
 def _refuse_options(source: Source) -> None:
@@ -179,7 +179,7 @@ def _nothing() -> pa.Table:
 
 _DATASETS = ("parquet", "orc", "arrow")
 _ARROW_FORMATS = {"parquet": meanings.FORMAT}
-_READERS: dict[str, Callable[[Source], Log]] = {
+_READERS: dict[str, Callable[[Source], ReadLog]] = {
     "parquet": _from_dataset,
     "csv": _from_text,
     "json": _from_text,

@@ -141,7 +141,7 @@ class JsonTypes:
 
 
 @dataclass(frozen=True)
-class Events:
+class Readable:
     """In a task: what can be read."""
 
     task: CsvTask | JsonTask

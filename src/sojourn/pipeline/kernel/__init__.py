@@ -23,8 +23,8 @@ from .judge import CANCELLED as CANCELLED
 from .judge import COMPLETED as COMPLETED
 from .judge import EXPIRED as EXPIRED
 from .judge import NOTHING as NOTHING
+from .judge import CodedTexts as CodedTexts
 from .judge import Verdicts as Verdicts
-from .judge import Words as Words
 from .judge import judge as judge
 from .openings import given as given
 from .openings import opening_rows as opening_rows

@@ -24,7 +24,7 @@ NOTHING = -1
 Evidences = Mapping[Leaf, Evidence]
 
 
-class Words(NamedTuple):
+class CodedTexts(NamedTuple):
     """A column of texts as codes: places in `texts`, or NOTHING."""
 
     codes: Ints
@@ -47,8 +47,8 @@ class Verdicts(NamedTuple):
     at: Ints
     deadline: Ints
     met_at: Ints
-    decided_by: Words
-    missing: Words
+    decided_by: CodedTexts
+    missing: CodedTexts
     cancelled_at: Ints
 
 
@@ -109,12 +109,12 @@ def _holds_from(condition: Condition, known: Evidences, count: int) -> Ints:
     return np.sort(np.stack(times, axis=1), axis=1)[:, condition.needed - 1]
 
 
-def _decided_by(rule: Rule, ending: NDArray[np.int8], known: Evidences, count: int) -> Words:
+def _decided_by(rule: Rule, ending: NDArray[np.int8], known: Evidences, count: int) -> CodedTexts:
     texts = ["deadline", rule.cancels or "", *(leaf.kind for leaf in rule.leaves)]
     codes = (ending == CANCELLED).astype(np.int64)
     completed = ending == COMPLETED
     codes[completed] = _decisive(rule.until, known, rule.places, count)[completed] + 2
-    return Words(codes, texts)
+    return CodedTexts(codes, texts)
 
 
 def _decisive(condition: Condition, known: Evidences, places: Mapping[Leaf, int], count: int) -> Ints:
@@ -129,22 +129,22 @@ def _decisive(condition: Condition, known: Evidences, places: Mapping[Leaf, int]
     return decisive
 
 
-def _missing(rule: Rule, ending: NDArray[np.int8], at: Ints, known: Evidences) -> Words:
+def _missing(rule: Rule, ending: NDArray[np.int8], at: Ints, known: Evidences) -> CodedTexts:
     """What was still missing at the end of those that did not complete; a text is made once for each state."""
     codes = np.full(len(ending), NOTHING)
     if rule.keeps_alive is not None:
         codes[ending == EXPIRED] = 0
-        return Words(codes, [rule.keeps_alive])
+        return CodedTexts(codes, [rule.keeps_alive])
     chosen = np.flatnonzero(ending != COMPLETED)
     if isinstance(rule.until, Never) or not chosen.size:
-        return Words(codes, [])
+        return CodedTexts(codes, [])
     if not rule.leaves:
         codes[chosen] = 0
-        return Words(codes, [_missing_text(rule.until, (), {})])
+        return CodedTexts(codes, [_missing_text(rule.until, (), {})])
     found = {leaf: known[leaf].have(chosen, at[chosen]) for leaf in rule.leaves}
     codes[chosen], states = distinct([have for have, _ in found.values()])
     texts = [_missing_text(rule.until, state, found) for state in states]
-    return Words(codes, texts)
+    return CodedTexts(codes, texts)
 
 
 def _missing_text(

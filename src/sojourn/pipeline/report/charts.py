@@ -10,7 +10,7 @@ from ..results.tally import STATUSES, Counts, Tally
 from .axis import Axis
 from .plot import Plot
 from .scale import calendar, count_step, duration_step, spread
-from .words import Words, count_text, counts_text, share_text
+from .words import Labels, count_text, counts_text, share_text
 
 COLUMNS = 60
 """How many columns a chart has at most, or about."""
@@ -21,7 +21,7 @@ GAP = 0.1
 """How much of a column's place is left free."""
 
 
-def over_time(tally: Tally, words: Words) -> tuple[Plot, str]:
+def over_time(tally: Tally, labels: Labels) -> tuple[Plot, str]:
     """What became of operations by when they were opened; and the unit of the calendar that a column stands for."""
     unit = calendar(tally.opened_at, COLUMNS)
     numbers = unit.number(tally.opened_at.places * tally.opened_at.width)
@@ -29,19 +29,19 @@ def over_time(tally: Tally, words: Words) -> tuple[Plot, str]:
     counts = np.zeros((length, len(STATUSES)), np.int64)
     np.add.at(counts, numbers - first, tally.opened_at.counts)
     plot = Plot(f"Outcomes by {unit.name} of opening")
-    tips = [f"{unit.label(first + i)}: {counts_text(Counts(*row), words)}" for i, row in enumerate(counts.tolist())]
+    tips = [f"{unit.label(first + i)}: {counts_text(Counts(*row), labels)}" for i, row in enumerate(counts.tolist())]
     _columns(plot, counts.tolist(), [i / length for i in range(length + 1)], tips)
     plot.ticks(((i + 0.5) / length, unit.short(first + i)) for i in spread(length, TICKS))
     return plot, unit.name
 
 
-def met_when(tally: Tally, axis: Axis, words: Words) -> Plot:
+def met_when(tally: Tally, axis: Axis, labels: Labels) -> Plot:
     """How many were met when; the deadline is where one column ends and the next begins."""
     counts = axis.columns(tally.slack)
     edges = axis.edges()
     plot = Plot("When the condition was met")
     tips = [
-        f"{axis.text(start)} to {axis.text(end)}: {counts_text(Counts(*row), words)}"
+        f"{axis.text(start)} to {axis.text(end)}: {counts_text(Counts(*row), labels)}"
         for start, end, row in zip(edges, edges[1:], counts, strict=False)
     ]
     _columns(plot, counts, [axis.share(edge) for edge in edges], tips)
@@ -79,7 +79,7 @@ def share_met(tally: Tally, axis: Axis) -> Plot:
     return plot
 
 
-def lifetimes(tally: Tally, words: Words) -> Plot:
+def lifetimes(tally: Tally, labels: Labels) -> Plot:
     """How long operations were pending, for rules that await nothing."""
     longest = int(tally.waited.places[-1] + 1) * tally.waited.width
     step = duration_step(longest / COLUMNS, multiple_of=tally.waited.width)
@@ -90,7 +90,7 @@ def lifetimes(tally: Tally, words: Words) -> Plot:
     edges = axis.edges()
     plot = Plot("How long operations were pending")
     tips = [
-        f"{axis.text(start)} to {axis.text(end)}: {counts_text(Counts(*row), words)}"
+        f"{axis.text(start)} to {axis.text(end)}: {counts_text(Counts(*row), labels)}"
         for start, end, row in zip(edges, edges[1:], counts.tolist(), strict=False)
     ]
     _columns(plot, counts.tolist(), [axis.share(edge) for edge in edges], tips)

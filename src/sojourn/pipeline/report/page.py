@@ -10,7 +10,7 @@ from string import Template
 
 from ...rules import Rule
 from ..results.tally import Tallies, Tally, total
-from .parts import Column, section, table
+from .parts import TableColumn, section, table
 from .scale import date_text
 from .sections import sections
 from .words import count_text
@@ -67,7 +67,7 @@ class Report:
             return ""
         order = sorted(self.quarantined.items(), key=lambda entry: (-entry[1], entry[0]))
         rows = [[escape(reason), count_text(number)] for reason, number in order]
-        return section("Set aside", table([Column("reason"), Column("rows", "n")], rows))
+        return section("Set aside", table([TableColumn("reason"), TableColumn("rows", "n")], rows))
 
     def _footer(self) -> str:
         counts = total(self.tallies)

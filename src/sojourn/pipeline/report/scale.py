@@ -44,7 +44,7 @@ def multiples(step: int, start: int, end: int) -> range:
     return range(-(-start // step) * step, end + 1, step)
 
 
-class Unit(NamedTuple):
+class CalendarUnit(NamedTuple):
     """A unit of the calendar: which one a time lies in, and what that one is called, in full and on an axis."""
 
     name: str
@@ -54,7 +54,7 @@ class Unit(NamedTuple):
     short: Callable[[int], str]
 
 
-def _fixed(name: str, width: int, offset: int = 0) -> Unit:
+def _fixed(name: str, width: int, offset: int = 0) -> CalendarUnit:
     """A unit of one length, counted from the epoch; weeks start on Mondays, and the epoch was a Thursday."""
 
     def label(number: int) -> str:
@@ -65,10 +65,10 @@ def _fixed(name: str, width: int, offset: int = 0) -> Unit:
         start = number * width + offset
         return date_text(start).rpartition(" ")[0] + _clock_text(start, width)
 
-    return Unit(name, width, lambda ms: (ms - offset) // width, label, short)
+    return CalendarUnit(name, width, lambda ms: (ms - offset) // width, label, short)
 
 
-def _months(name: str, several: int, label: Callable[[int, int], str], days: int) -> Unit:
+def _months(name: str, several: int, label: Callable[[int, int], str], days: int) -> CalendarUnit:
     """A unit of whole months."""
 
     def number(ms: Ints) -> Ints:
@@ -79,7 +79,7 @@ def _months(name: str, several: int, label: Callable[[int, int], str], days: int
         years, month = divmod(number * several, 12)
         return label(1970 + years, month)
 
-    return Unit(name, days * DAY, number, named, named)
+    return CalendarUnit(name, days * DAY, number, named, named)
 
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -99,7 +99,7 @@ UNITS = (
 """From the finest to the coarsest."""
 
 
-def calendar(bins: Bins, most: int) -> Unit:
+def calendar(bins: Bins, most: int) -> CalendarUnit:
     """The finest unit in which the times of `bins` take up `most` places or fewer."""
     ends = bins.places[[0, -1]] * bins.width
     for unit in UNITS:

@@ -11,9 +11,9 @@ from ..results.tally import Counts, Tally
 from ..schema import CANCELLED, NEVER_MET, UNKNOWN
 from . import charts
 from .axis import Axis
-from .parts import Column, figure, key, numbers, paragraph, section, split, table
+from .parts import TableColumn, figure, key, numbers, paragraph, section, split, table
 from .scale import date_text
-from .words import Words, count_text, share_text, short, words_of
+from .words import Labels, count_text, labels_of, share_text, short
 
 GROUPS = 24
 """How many groups are drawn, the largest; the rest stand together."""
@@ -24,34 +24,34 @@ MISSING = 8
 
 def sections(rule: Rule, tally: Tally, by: str | None) -> Iterator[str]:
     """All that there is to say of a rule, as HTML, the most important first."""
-    words = words_of(rule)
-    yield section(None, numbers(tally.counts, words))
+    labels = labels_of(rule)
+    yield section(None, numbers(tally.counts, labels))
     if tally.counts.opened:
-        yield from what_opened(rule, tally, by, words)
+        yield from what_opened(rule, tally, by, labels)
     yield section("The rule", paragraph(f"{rule}."), f"<pre>{escape(rule.to_toml().strip())}</pre>")
 
 
-def what_opened(rule: Rule, tally: Tally, by: str | None, words: Words) -> Iterator[str]:
-    yield over_time(tally, words)
+def what_opened(rule: Rule, tally: Tally, by: str | None, labels: Labels) -> Iterator[str]:
+    yield over_time(tally, labels)
     if isinstance(rule.until, Never):
-        yield section("How long they were pending", figure(charts.lifetimes(tally, words), key(tally.counts, words)))
+        yield section("How long they were pending", figure(charts.lifetimes(tally, labels), key(tally.counts, labels)))
     elif len(tally.slack.places):
         axis = Axis.around(tally)
-        yield waiting(tally, axis, words)
+        yield waiting(tally, axis, labels)
         yield what_if(rule, tally, axis)
     if tally.groups:
-        yield groups(tally, by or "group", words)
-    yield from examples(tally, words)
+        yield groups(tally, by or "group", labels)
+    yield from examples(tally, labels)
     if len(tally.missing) > 1:
         yield missing(tally)
 
 
-def over_time(tally: Tally, words: Words) -> str:
-    plot, unit = charts.over_time(tally, words)
-    return section("Outcomes over time", figure(plot, key(tally.counts, words), f"By {unit} of opening, in UTC."))
+def over_time(tally: Tally, labels: Labels) -> str:
+    plot, unit = charts.over_time(tally, labels)
+    return section("Outcomes over time", figure(plot, key(tally.counts, labels), f"By {unit} of opening, in UTC."))
 
 
-def waiting(tally: Tally, axis: Axis, words: Words) -> str:
+def waiting(tally: Tally, axis: Axis, labels: Labels) -> str:
     met = tally.counts.completed + tally.counts.met_late
     half = axis.met_text(axis.by_when(tally.slack, 0.5))
     earlier, later = axis.outside(tally.slack)
@@ -61,7 +61,7 @@ def waiting(tally: Tally, axis: Axis, words: Words) -> str:
     return section(
         "How long it took",
         paragraph(f"{count_text(met)} were met, in time or late; half of them {half}."),
-        figure(charts.met_when(tally, axis, words), key(Counts(*tally.counts[:2]), words), note),
+        figure(charts.met_when(tally, axis, labels), key(Counts(*tally.counts[:2]), labels), note),
     )
 
 
@@ -73,7 +73,7 @@ def what_if(rule: Rule, tally: Tally, axis: Axis) -> str:
         "What if the deadline were another",
         paragraph(needed(tally, axis)),
         figure(charts.share_met(tally, axis), note=note),
-        what_if_table(tally, axis, words_of(rule)),
+        what_if_table(tally, axis, labels_of(rule)),
     )
 
 
@@ -88,14 +88,14 @@ def needed(tally: Tally, axis: Axis) -> str:
     return unmet
 
 
-def what_if_table(tally: Tally, axis: Axis, words: Words) -> str:
+def what_if_table(tally: Tally, axis: Axis, labels: Labels) -> str:
     now = Deadline(0, is_shift=True) if axis.allowed is None else Deadline(axis.allowed)
     tried = {**tally.what_if, now: tally.counts}
     order = sorted(tried, key=lambda deadline: (deadline.is_shift, deadline.ms))
-    columns = [Column("deadline"), Column("completed", "n"), Column("share", "n")]
-    columns += [Column("met late", "n"), Column("never met", "n wide")]
+    columns = [TableColumn("deadline"), TableColumn("completed", "n"), TableColumn("share", "n")]
+    columns += [TableColumn("met late", "n"), TableColumn("never met", "n wide")]
     names = [name for name in (CANCELLED, UNKNOWN) if any(getattr(counts, name) for counts in tried.values())]
-    columns += [Column(words[name], "n wide") for name in names]
+    columns += [TableColumn(labels[name], "n wide") for name in names]
     rows = [[deadline_text(deadline), *what_if_cells(tried[deadline], names)] for deadline in order]
     return table(columns, rows, marked=order.index(now))
 
@@ -113,44 +113,46 @@ def deadline_text(deadline: Deadline) -> str:
     return f"{duration_text(abs(deadline.ms))} {'earlier' if deadline.ms < 0 else 'later'}"
 
 
-def groups(tally: Tally, by: str, words: Words) -> str:
+def groups(tally: Tally, by: str, labels: Labels) -> str:
     """The largest groups, the one with the largest share completed first."""
     by_size = sorted(tally.groups, key=lambda name: (-tally.groups[name].opened, name))
     order = sorted(by_size[:GROUPS], key=lambda name: (-tally.groups[name].completed / tally.groups[name].opened, name))
-    rows = [group_row(name or "(none)", tally.groups[name], words) for name in order]
+    rows = [group_row(name or "(none)", tally.groups[name], labels) for name in order]
     if rest := by_size[GROUPS:]:
         together = Counts(*map(sum, zip(*(tally.groups[name] for name in rest), strict=True)))
-        rows.append(group_row(f"{count_text(len(rest))} others", together, words))
-    columns = [Column(by, "id"), Column("", "bar"), Column("completed", "n"), Column("opened", "n")]
-    return section(f"By {by}", key(tally.counts, words), table(columns, rows, "cards groups"))
+        rows.append(group_row(f"{count_text(len(rest))} others", together, labels))
+    columns = [TableColumn(by, "id"), TableColumn("", "bar"), TableColumn("completed", "n"), TableColumn("opened", "n")]
+    return section(f"By {by}", key(tally.counts, labels), table(columns, rows, "cards groups"))
 
 
-def group_row(name: str, counts: Counts, words: Words) -> list[str]:
+def group_row(name: str, counts: Counts, labels: Labels) -> list[str]:
     return [
         escape(short(name)),
-        split(counts, words),
+        split(counts, labels),
         share_text(counts.completed, counts.opened),
         count_text(counts.opened),
     ]
 
 
-def examples(tally: Tally, words: Words) -> Iterator[str]:
+def examples(tally: Tally, labels: Labels) -> Iterator[str]:
     if tally.slowest:
         lead = "Those met last, seen from their deadline."
         yield section("The slowest", paragraph(lead, "soft"), example_table(tally.slowest))
     if tally.unmet:
         lead = f"{count_text(len(tally.unmet))} of {count_text(tally.counts.never_met)}, those opened last."
-        yield section(words[NEVER_MET].capitalize(), paragraph(lead, "soft"), example_table(tally.unmet))
+        yield section(labels[NEVER_MET].capitalize(), paragraph(lead, "soft"), example_table(tally.unmet))
 
 
 def example_table(outcomes: Sequence[Outcome]) -> str:
-    columns = [Column("key", "id"), Column("opened"), Column("what became of it")]
+    columns = [TableColumn("key", "id"), TableColumn("opened"), TableColumn("what became of it")]
     return table(
-        columns, [[escape(short(o.key)), date_text(o.opened_at), escape(told(o))] for o in outcomes], "cards examples"
+        columns,
+        [[escape(short(o.key)), date_text(o.opened_at), escape(outcome_text(o))] for o in outcomes],
+        "cards examples",
     )
 
 
-def told(outcome: Outcome) -> str:
+def outcome_text(outcome: Outcome) -> str:
     """An outcome's own explanation, with what was missing."""
     return outcome._replace(seen=f"missing {short(outcome.missing)}" if outcome.missing else "").explain()
 
@@ -161,4 +163,4 @@ def missing(tally: Tally) -> str:
     rows = [[escape(short(text)), count_text(numbers[text])] for text in order[:MISSING]]
     if rest := order[MISSING:]:
         rows.append([f"{count_text(len(rest))} other things", count_text(sum(numbers[text] for text in rest))])
-    return section("What was missing", table([Column("what"), Column("operations", "n")], rows))
+    return section("What was missing", table([TableColumn("what"), TableColumn("operations", "n")], rows))

@@ -11,14 +11,14 @@ from ..schema import NEVER_MET
 LONGEST = 120
 """How much of a key, a group or an explanation is shown."""
 
-Words = Mapping[str, str]
+Labels = Mapping[str, str]
 """What a reader calls each status."""
 
-_AWAITING: Words = dict(zip(STATUSES, ("completed", "met late", "never met", "cancelled", "cannot know"), strict=True))
-_AWAITING_NOTHING: Words = {**_AWAITING, NEVER_MET: "expired"}
+_AWAITING: Labels = dict(zip(STATUSES, ("completed", "met late", "never met", "cancelled", "cannot know"), strict=True))
+_AWAITING_NOTHING: Labels = {**_AWAITING, NEVER_MET: "expired"}
 
 
-def words_of(rule: Rule) -> Words:
+def labels_of(rule: Rule) -> Labels:
     """Where nothing is awaited, nothing was never met: it expired."""
     return _AWAITING_NOTHING if isinstance(rule.until, Never) else _AWAITING
 
@@ -44,7 +44,7 @@ def share_text(part: int, whole: int) -> str:
     return f"{percent:.1f}%" if percent % 100 else f"{percent:.0f}%"
 
 
-def counts_text(counts: Counts, words: Words) -> str:
+def counts_text(counts: Counts, labels: Labels) -> str:
     """What became of how many: "12 completed, 3 met late"."""
-    told = [f"{number:,} {words[status]}" for status, number in zip(STATUSES, counts, strict=True) if number]
+    told = [f"{number:,} {labels[status]}" for status, number in zip(STATUSES, counts, strict=True) if number]
     return ", ".join(told) or "none"

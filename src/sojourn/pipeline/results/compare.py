@@ -26,11 +26,11 @@ def differences(left: pa.Table, right: pa.Table, most: int) -> tuple[int, list[D
     """In how many rows the tables differ; and, by operation, the first few differences in the order of ids."""
     sides = [_sided(left, 1), _sided(right, -1)]
     summed = pa.concat_tables(sides).group_by(S.OUTCOMES.names).aggregate([(_SIDE, "sum")])
-    odd = summed.filter(pc.not_equal(summed[f"{_SIDE}_sum"], 0)).sort_by(S.OPERATION_ID)
-    ids = pc.unique(odd[S.OPERATION_ID]).slice(0, most)
-    chosen = odd.filter(pc.is_in(odd[S.OPERATION_ID], ids))
+    different = summed.filter(pc.not_equal(summed[f"{_SIDE}_sum"], 0)).sort_by(S.OPERATION_ID)
+    ids = pc.unique(different[S.OPERATION_ID]).slice(0, most)
+    chosen = different.filter(pc.is_in(different[S.OPERATION_ID], ids))
     rows = list(zip(outcome_rows(chosen), chosen[f"{_SIDE}_sum"].to_pylist(), strict=True))
-    return len(odd), [_difference(name, rows) for name in ids.to_pylist()]
+    return len(different), [_difference(name, rows) for name in ids.to_pylist()]
 
 
 def _sided(outcomes: pa.Table, side: int) -> pa.Table:

@@ -18,7 +18,7 @@ from ...rules.operation import Operation, opened
 from ...rules.outcome import time_text
 from ...rules.reading import measure
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
-from ..columns.events import ArrowLog
+from ..columns.events import EventColumns
 from ..columns.operations import read_operations
 from ..columns.quarantine import checked, quarantined
 from ..files.source import Source
@@ -77,9 +77,9 @@ def explain_events(job: Job, who: str) -> list[Explanation]:
     plan = job.plan
     if job.operations is not None:
         return _explain_given(job, plan, events, who)
-    keys = ArrowLog(events, plan).key.values
+    keys = EventColumns(events, plan).key.values
     own = events.filter(pc.is_in(keys, pa.array(_keys_of(who, job.rules), keys.type)))
-    log = _Log(own, plan, opens=True)
+    log = _UsableEvents(own, plan, opens=True)
     cases = [
         (opening, case_of(opened(rule, opening, ordinal), own_events), own_events)
         for rule in job.rules
@@ -101,9 +101,9 @@ def _explain_given(job: Job, plan: Plan, events: pa.Table, who: str) -> list[Exp
     chosen = [row for row, keys in enumerate(waited) if who == names[row] or who in keys]
     if not chosen:
         raise _not_there(who, job.operations, given.keys.unique())
-    keys = ArrowLog(events, plan).key.values
+    keys = EventColumns(events, plan).key.values
     wanted = sorted({key for row in chosen for key in waited[row]})
-    log = _Log(events.filter(pc.is_in(keys, pa.array(wanted, keys.type))), plan, opens=False)
+    log = _UsableEvents(events.filter(pc.is_in(keys, pa.array(wanted, keys.type))), plan, opens=False)
     aside = (*log.aside, *_reasons(refused))
     found = []
     for row in chosen:
@@ -115,11 +115,11 @@ def _explain_given(job: Job, plan: Plan, events: pa.Table, who: str) -> list[Exp
     return found
 
 
-class _Log:
+class _UsableEvents:
     """Rows of a log, few of them, as the law reads them; and those that were set aside, with their reasons."""
 
     def __init__(self, events: pa.Table, plan: Plan, *, opens: bool) -> None:
-        self._log = ArrowLog(events, plan)
+        self._log = EventColumns(events, plan)
         self._plan = plan
         self._opens = opens
         self._is_usable, self._reasons = checked(plan, self._log, len(events), opens=opens)

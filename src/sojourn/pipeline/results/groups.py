@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
-from ..columns.events import ArrowLog
+from ..columns.events import EventColumns
 from ..plan import Plan, check_columns
 from .rows import whole_ms
 from .tally import GROUP
@@ -36,11 +36,11 @@ def with_groups(
 
 def openings_by(by: str, plan: Plan, events: pa.Table) -> pa.Table:
     """The events that open, as `OPENINGS`."""
-    log, groups = ArrowLog(events, plan), _text(events[by])
+    log, groups = EventColumns(events, plan), _text(events[by])
     return pa.concat_tables(_openings_of(rule.name, log, log.is_kind(rule.opens), groups) for rule in plan.rules)
 
 
-def _openings_of(rule: str, log: ArrowLog, opens: np.ndarray, groups: pa.ChunkedArray) -> pa.Table:
+def _openings_of(rule: str, log: EventColumns, opens: np.ndarray, groups: pa.ChunkedArray) -> pa.Table:
     rows = pa.array(np.flatnonzero(opens))
     columns = {S.RULE: pa.repeat(rule, len(rows)), S.KEY: log.key.values.take(rows).cast(pa.string())}
     columns |= {OPENED_MS: pa.array(log.at.ms).take(rows), GROUP: groups.take(rows)}

@@ -30,7 +30,9 @@ _OLD_CALENDAR = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyIN
 _WRITTEN_BY = b"org.apache.spark.version"
 
 
-def parquet_files(frame: DataFrame, columns: Iterable[str], words: Iterable[str] = ()) -> ParquetFiles | None:
+def parquet_files(
+    frame: DataFrame, columns: Iterable[str], dictionary_columns: Iterable[str] = ()
+) -> ParquetFiles | None:
     """The files of a DataFrame, of which these columns are to be read; None if they are to be left to Spark."""
     spark = frame.sparkSession
     names = tuple(dict.fromkeys(columns))
@@ -47,7 +49,7 @@ def parquet_files(frame: DataFrame, columns: Iterable[str], words: Iterable[str]
     size = sum(group.size for group in groups)
     least = spark.sparkContext.defaultParallelism
     tasks = least * max(1, round(size / TASK_BYTES / least))
-    texts = tuple(name for name in dict.fromkeys(words) if wanted[name] == "string")
+    texts = tuple(name for name in dict.fromkeys(dictionary_columns) if wanted[name] == "string")
     schema = arrow_schema(paths[0])
     return ParquetFiles(shares(groups, tasks), pa.schema([schema.field(name) for name in names]), texts)
 

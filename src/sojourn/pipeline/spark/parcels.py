@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from ..kernel.search import Ints
 
-SHARD, EVENTS, OPERATIONS, ODD = "shard", "events", "operations", "odd"
-"""The columns of a parcel: EVENTS or OPERATIONS is null; ODD counts rows that were set aside on the way."""
+SHARD, EVENTS, OPERATIONS, UNUSABLE = "shard", "events", "operations", "unusable"
+"""The columns of a parcel: EVENTS or OPERATIONS is null; UNUSABLE counts rows that were set aside on the way."""
 
-PARCELS = pa.schema([(SHARD, pa.int32()), (EVENTS, pa.binary()), (OPERATIONS, pa.binary()), (ODD, pa.int64())])
+PARCELS = pa.schema([(SHARD, pa.int32()), (EVENTS, pa.binary()), (OPERATIONS, pa.binary()), (UNUSABLE, pa.int64())])
 
 FEWEST_SHARDS, MOST_SHARDS = 1 << 8, 1 << 16
 """More would not fit the sort of `packed`; a partition too many has nothing to do, then."""
@@ -91,14 +91,14 @@ def gathered(batches: Batches) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
-def packed(rows: pa.RecordBatch, shard: Ints, column: str, odd: int = 0) -> Iterator[pa.RecordBatch]:
+def packed(rows: pa.RecordBatch, shard: Ints, column: str, unusable: int = 0) -> Iterator[pa.RecordBatch]:
     """The rows of each shard in one parcel, or in several if they are many; all together in one batch or more."""
     order = np.argsort(shard.astype(np.uint16), kind="stable")
     ordered = rows.take(pa.array(order))
     most = max(1, _PARCEL_BYTES * len(order) // max(1, rows.nbytes))
     counts = np.bincount(shard)
     ends = np.cumsum(counts)
-    sent: list[dict[str, Any]] = [{SHARD: 0, ODD: odd}] if odd else []
+    sent: list[dict[str, Any]] = [{SHARD: 0, UNUSABLE: unusable}] if unusable else []
     size = 0
     for place in np.flatnonzero(counts).tolist():
         for start in range(int(ends[place] - counts[place]), int(ends[place]), most):

@@ -19,7 +19,7 @@ from ..replay import Job
 from ..results.tally import Tallies, for_all, merged, tally
 from . import source as spark_source
 from .groups import with_groups
-from .parcels import ODD
+from .parcels import UNUSABLE
 from .parquet import writing
 from .rows import quoted
 
@@ -43,9 +43,9 @@ class SparkReplay:
         if unreadable is not None:
             self._quarantine = self._quarantine.unionByName(unreadable)
         may_be_clean = unreadable is None and self._operations is None
-        self._odd = OddRows() if may_be_clean else None
-        seen = self._odd.seen if self._odd else None
-        self._decided = batch.decided(self._events, job.plan, self._operations, seen)
+        self._unusable = UnusableRows() if may_be_clean else None
+        seen = self._unusable.seen if self._unusable else None
+        self._decided = batch.outcomes_by_plan(self._events, job.plan, self._operations, seen)
         self._outcomes = self._decided.select(*S.OUTCOMES.names)
         self._is_written = False
 
@@ -63,7 +63,7 @@ class SparkReplay:
 
     @cached_property
     def quarantined(self) -> Counter[str]:
-        if self._odd and self._odd.are_none():
+        if self._unusable and self._unusable.are_none():
             return Counter()
         return Counter({row[S.REASON]: row["count"] for row in self._quarantine.groupBy(S.REASON).count().collect()})
 
@@ -82,7 +82,7 @@ class SparkReplay:
 
     def _rows_set_aside(self) -> DataFrame:
         """If it is known that there are none, the log is not read once more to find none."""
-        is_clean = self._odd is not None and self._odd.are_none()
+        is_clean = self._unusable is not None and self._unusable.are_none()
         return self._spark.createDataFrame([], self._quarantine.schema) if is_clean else self._quarantine
 
     def _written(self, rows: DataFrame, folder: str) -> DataFrame:
@@ -106,11 +106,11 @@ class SparkReplay:
     def _counting(self) -> Iterator[None]:
         """What happens inside goes through the log, if nothing has before."""
         yield
-        if self._odd:
-            self._odd.is_counted = True
+        if self._unusable:
+            self._unusable.is_counted = True
 
 
-class OddRows:
+class UnusableRows:
     """How many rows of a log cannot be used: counted in passing, by the first job that goes through it."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class OddRows:
 
     def are_none(self) -> bool:
         """Whether there are none, for certain."""
-        return self.is_counted and self.seen.get[ODD] == 0
+        return self.is_counted and self.seen.get[UNUSABLE] == 0
 
 
 def _tallying(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -29,7 +29,7 @@ def arrow_rows(frame: DataFrame, columns: Iterable[str] | None = None) -> DataFr
 
 
 def parcels(
-    frame: DataFrame, read: ReadEvents | ReadOperations, columns: Iterable[str], words: Iterable[str] = ()
+    frame: DataFrame, read: ReadEvents | ReadOperations, columns: Iterable[str], dictionary_columns: Iterable[str] = ()
 ) -> DataFrame:
     """What the executors read of a DataFrame, as parcels. What cannot be read is refused here, not by the tasks.
 
@@ -38,7 +38,7 @@ def parcels(
     names = list(dict.fromkeys(columns))
     schema = arrow_schema(frame)
     list(read.parcels(pa.schema([schema.field(name) for name in names]).empty_table()))
-    files = parquet_files(frame, names, words)
+    files = parquet_files(frame, names, dictionary_columns)
     if files is None:
         return arrow_rows(frame, names).mapInArrow(read, SPARK_PARCELS)
     tasks = len(files.shares)

@@ -20,7 +20,7 @@ from ...errors import SourceError
 from ..files.json_values import common_schema, settled
 from ..files.options import CsvFormat, check_json_options, listing
 from ..files.source import Source, check_any
-from ..files.texts import CONTENT, LINE, PATH, CsvHeaders, CsvTask, Events, JsonTask, JsonTypes, Together, Unreadable
+from ..files.texts import CONTENT, LINE, PATH, CsvHeaders, CsvTask, JsonTask, JsonTypes, Readable, Together, Unreadable
 
 Task = CsvTask | JsonTask
 
@@ -37,7 +37,7 @@ class SparkText:
 
     def events(self) -> DataFrame:
         """What can be read."""
-        return _mapped(self.given, Events(self.task))
+        return _mapped(self.given, Readable(self.task))
 
     def unreadable(self) -> DataFrame:
         """The lines that cannot be read, as a quarantine."""

@@ -14,7 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..columns.outcomes import outcome_table
-from ..kernel import COMPLETED, EXPIRED, NEVER, Lanes, Operations, Verdicts, Words, given, judge, opening_rows, openings
+from ..kernel import (
+    COMPLETED,
+    EXPIRED,
+    NEVER,
+    CodedTexts,
+    Lanes,
+    Operations,
+    Verdicts,
+    given,
+    judge,
+    opening_rows,
+    openings,
+)
 from ..kernel.alive import Chains
 from ..kernel.search import Flags, Ints
 from ..schema import DEADLINE, KEY, OPENED_AT, OUTCOMES
@@ -119,8 +131,8 @@ def _outcomes(groups: Groups, opened: Opened, verdicts: Verdicts, is_told: Flags
         at,
         verdicts.deadline[told],
         np.where(ending == COMPLETED, at, NEVER),
-        Words(verdicts.decided_by.codes[told], verdicts.decided_by.texts),
-        Words(verdicts.missing.codes[told], verdicts.missing.texts),
+        CodedTexts(verdicts.decided_by.codes[told], verdicts.decided_by.texts),
+        CodedTexts(verdicts.missing.codes[told], verdicts.missing.texts),
         verdicts.cancelled_at[told],
     )
     operations = Operations(group, opened_at, deadline, ordinal, since)

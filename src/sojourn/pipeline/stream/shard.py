@@ -37,7 +37,7 @@ class Store(Protocol):
         """Replace the head, keep the segments that it names and forget the others."""
 
 
-class Told(NamedTuple):
+class ShardResult(NamedTuple):
     """What a shard has to say: outcomes, and how many events came too late."""
 
     outcomes: pa.Table
@@ -72,7 +72,7 @@ class Cache:
         self._size -= 0 if segment is None else segment.kept.nbytes
 
 
-def advance(shape: Shape, store: Store, cache: Cache, fresh: Sequence[pa.RecordBatch], watermark: int) -> Told:
+def advance(shape: Shape, store: Store, cache: Cache, fresh: Sequence[pa.RecordBatch], watermark: int) -> ShardResult:
     """Take events, and tell what has ended by the watermark."""
     events = pa.concat_batches(fresh) if fresh else nothing(shape.fresh)
     late = is_late(events, watermark)
@@ -87,7 +87,7 @@ def advance(shape: Shape, store: Store, cache: Cache, fresh: Sequence[pa.RecordB
     change = pc.sum(step.kept[PENDING]).as_py() or 0
     change -= pc.sum(found.kept[PENDING]).as_py() or 0
     _save(store, cache, head, kept, head.pending + change)
-    return Told(step.outcomes, late.true_count, change + step.outcomes.num_rows)
+    return ShardResult(step.outcomes, late.true_count, change + step.outcomes.num_rows)
 
 
 def is_late(events: pa.RecordBatch, watermark: int) -> pa.Array:

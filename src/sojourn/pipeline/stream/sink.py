@@ -35,14 +35,14 @@ To count the rows of the state, RocksDB would have to read what is replaced: our
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
 
-class Batch(NamedTuple):
+class MicroBatch(NamedTuple):
     """A micro-batch: the id of the stream that it is of, and its number there."""
 
     stream: str
     number: int
 
 
-Deliver = Callable[[DataFrame, str, Batch], None]
+Deliver = Callable[[DataFrame, str, MicroBatch], None]
 """Takes the outcomes of a micro-batch, under the name of their table."""
 
 
@@ -103,7 +103,7 @@ class Folder:
         """Refuse to share the folder with another stream: their micro-batches have the same numbers."""
         claim(self._files, self._path, [OUTCOMES, QUARANTINE], stream, checkpoint)
 
-    def publish(self, rows: DataFrame, table: str, batch: Batch) -> None:
+    def publish(self, rows: DataFrame, table: str, batch: MicroBatch) -> None:
         """Written under another name first: a rename makes all of it visible at once."""
         draft, target = f"{self._path}/_draft-{batch.number}", f"{self._path}/{table}/batch={batch.number}"
         with writing(rows.sparkSession):
@@ -129,7 +129,7 @@ class Sink:
 
     def __call__(self, rows: DataFrame, number: int) -> None:
         """Spark's state moves on as rows are computed: so they are all, also if there are none to deliver."""
-        seen, batch = Observation(), Batch(self._stream, number)
+        seen, batch = Observation(), MicroBatch(self._stream, number)
         counts = {OUTCOMES: F.count(S.OPERATION_ID), QUARANTINE: F.count(ASIDE)}
         rows = rows.observe(seen, *(count.alias(name) for name, count in counts.items())).persist()
         try:

@@ -11,7 +11,7 @@ from ..spark.parquet import writing
 from ..spark.source import located
 from . import kafka
 from .files import Files
-from .sink import OUTCOMES, Batch, Folder, Sink
+from .sink import OUTCOMES, Folder, MicroBatch, Sink
 
 FORMS = "parquet:FOLDER, delta:FOLDER, kafka:HOST:PORT/TOPIC and console"
 
@@ -49,12 +49,12 @@ class Delta:
             raise ConfigError("a Delta table needs Delta Lake: pip install delta-spark, and its jar for this Spark")
         self._path = path
 
-    def __call__(self, rows: DataFrame, table: str, batch: Batch) -> None:
+    def __call__(self, rows: DataFrame, table: str, batch: MicroBatch) -> None:
         options = {"txnAppId": f"sojourn {batch.stream}", "txnVersion": str(batch.number)}
         with writing(rows.sparkSession):
             rows.write.format("delta").mode("append").options(**options).save(f"{self._path}/{OUTCOMES}")
 
 
-def show(rows: DataFrame, table: str, batch: Batch) -> None:
+def show(rows: DataFrame, table: str, batch: MicroBatch) -> None:
     print(f"batch {batch.number}")
     rows.show(_ROWS_SHOWN, truncate=False)

@@ -30,7 +30,7 @@ POLL_S = 1
 
 
 @dataclass(frozen=True)
-class Streaming:
+class StreamRun:
     """What is to be run. `columns` and `options` are those of `stream.outcomes`."""
 
     source: From
