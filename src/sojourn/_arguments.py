@@ -1,4 +1,4 @@
-"""What is refused at the door, in the same words by every room and in either build."""
+"""Checks of arguments, with the same errors everywhere and in either build."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_MS = (2**63 - 1) // 1_000_000
 """The last millisecond that a clock of 64-bit nanoseconds can show: 292 years after its zero."""
 
 MOST_SHARDS = 65_536
-"""Beyond that a purgatory is all table and no operations."""
+"""With more, a purgatory would be mostly empty tables."""
 
 NO = frozenset({"", "0", "false", "no", "off"})
 
@@ -88,6 +88,6 @@ def _has(thing: object, *methods: str) -> bool:
 
 def not_to_be_copied(thing: object) -> TypeError:
     return TypeError(
-        f"{thing!r} cannot be copied or pickled: it is known to one timer, in one process, as this very object; "
+        f"{thing!r} cannot be copied or pickled: it is known to one timer, in one process, as this object; "
         "make a new one from what it was made of"
     )

@@ -86,7 +86,7 @@ class Drivable(Protocol):
 class ManualClock:
     """Virtual time that moves only when told to, and takes along every timer started on it.
 
-    `advance` stops at each instant at which a timer has something due, so a task sees the very time it asked for,
+    `advance` stops at each instant at which a timer has something due, so a task sees exactly the time it asked for,
     and a task armed by another one runs in its turn. Everything happens in the calling thread.
     """
 

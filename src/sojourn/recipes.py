@@ -232,7 +232,7 @@ class AnyFuture(Protocol):
 
 
 class DelayedFuture:
-    """Wait until all futures are done, well or ill, and go on once: Kafka's DelayedFuture, for work done elsewhere.
+    """Wait until all futures are done, failed or not, and go on once: Kafka's DelayedFuture, for work done elsewhere.
 
     When the time is up, those that are not done are in `late`, and are cancelled as far as they can be: a thread that
     is at work on one cannot be stopped. (Kafka fails them with a TimeoutException.) However it ends, `callback` is

@@ -112,7 +112,7 @@ def test_rows_that_could_not_be_used_are_not_passed_over(tmp_path: Path) -> None
     ("who", "message"),
     [
         ("z", "has no operation and no key 'z'; its keys are 'a', 'b', 'c', ..."),
-        ("paid/a/7", "'paid/a/7' has events, but no operation that they open is meant by it"),
+        ("paid/a/7", "'paid/a/7' has events, but they open no operation of that key or id"),
     ],
 )
 def test_what_is_not_there_is_said(tmp_path: Path, who: str, message: str) -> None:

@@ -176,7 +176,7 @@ def test_a_summary_among_the_outcomes_is_replaced_with_them() -> None:
         (("--summary", "same", "--report", "same"), "is to hold two outputs"),
         (("--summary", "folder"), "'folder' is a folder; name a file"),
         (("--out", "damaged"), "'damaged' has 'part-1.parquet' in it, which no replay wrote"),
-        (("--out", "s3a://bucket/x"), "'s3a://bucket/x' is on another file system, which takes Spark: --engine spark"),
+        (("--out", "s3a://bucket/x"), "'s3a://bucket/x' is on another file system, which needs Spark: --engine spark"),
     ],
 )
 def test_a_place_where_nothing_can_be_put_is_refused(arguments: tuple[str, ...], message: str) -> None:

@@ -111,7 +111,7 @@ def test_the_report_counts_by_the_column_named() -> None:
         ["(none)", "", "0%", "1"],
         ["south", "", "0%", "2"],
     ]
-    assert table(section(page, "What if the deadline were another"))[0][:2] == ["30 days", "1"]
+    assert table(section(page, "What if the deadline were different"))[0][:2] == ["30 days", "1"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "xes"])

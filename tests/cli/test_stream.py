@@ -112,7 +112,7 @@ def test_sources_and_sinks_that_are_not_known_are_refused(spark: SparkSession, p
     ended = sojourn("stream", "--from", "ftp:x", *rest)
     assert (ended.code, ended.err) == (
         3,
-        "error: source 'ftp:x' is not known; there are file:FOLDER, kafka:HOST:PORT/TOPIC and rate:ROWS_A_SECOND\n",
+        "error: source 'ftp:x' is not known; there are file:FOLDER, kafka:HOST:PORT/TOPIC and rate:ROWS_PER_SECOND\n",
     )
     ended = sojourn("stream", "--from", f"file:{place}/events", "--to", "void:x", *rest)
     assert ended.code == 3
@@ -122,7 +122,7 @@ def test_sources_and_sinks_that_are_not_known_are_refused(spark: SparkSession, p
 def test_a_folder_that_is_no_checkpoint_has_no_status(spark: SparkSession, place: Path) -> None:
     ended = sojourn("stream", "status", place)
     assert ended.code == 3
-    assert "is no checkpoint of a stream of ours: there is no sojourn.json in it" in ended.err
+    assert "is not the checkpoint of a Sojourn stream: there is no sojourn.json in it" in ended.err
 
 
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2.5e9, "2.5 GB")])

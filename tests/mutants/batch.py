@@ -33,8 +33,8 @@ MUTANTS = [
     Mutant(
         "a parcel of operations is read as events",
         PARCELS,
-        "            found[1].append(",
-        "            found[0].append(",
+        "            arrived[1].append(",
+        "            arrived[0].append(",
     ),
     # Dealing out, and handing over
     Mutant(
@@ -43,7 +43,7 @@ MUTANTS = [
         "for path, groups in groupby(self.shares[task]",
         "for path, groups in groupby(self.shares[task] * 2",
     ),
-    Mutant("the last share gets nothing", FILES, "own[min(tasks - 1, ", "own[min(max(0, tasks - 2), "),
+    Mutant("the last share gets nothing", FILES, "by_task[min(tasks - 1, ", "by_task[min(max(0, tasks - 2), "),
     Mutant("events that no rule can use are sent", NORMAL, "np.flatnonzero(is_usable & ", "np.flatnonzero("),
     Mutant(
         "a number that is none is 0",
@@ -73,10 +73,10 @@ MUTANTS = [
     Mutant(
         "rules share their operations",
         DECIDE,
-        "        own = np.flatnonzero(rule_index == index)\n        since",
-        "        own = np.arange(len(rule_index))\n        since",
+        "        chosen = np.flatnonzero(rule_index == index)\n        since",
+        "        chosen = np.arange(len(rule_index))\n        since",
     ),
-    Mutant("sources of two shards are mixed up", DECIDE, " | (place << 32)", ""),
+    Mutant("sources of two shards are mixed up", DECIDE, " | (origin << 32)", ""),
     Mutant(
         "events come to operations in any order",
         DECIDE,
@@ -86,8 +86,8 @@ MUTANTS = [
     Mutant(
         "the last of a name counts",
         OPERATIONS,
-        "ordered = sorted((hashed[row], *_content(found, row), row) for",
-        "ordered = sorted((hashed[row], *_content(found, row)[:1], -row, row) for",
+        "ordered = sorted((hashed[row], *_content(given, row), row) for",
+        "ordered = sorted((hashed[row], *_content(given, row)[:1], -row, row) for",
     ),
     Mutant("names that share a hash are one", OPERATIONS, "[one[1] != before[1] for", "[one[0] != before[0] for"),
     # The normal form, and the payloads of streams
@@ -113,7 +113,7 @@ MUTANTS = [
     Mutant(
         "what was handed to one is judged for another",
         DECIDE,
-        "columns = {OPERATION: number[own[operation]]}",
+        "columns = {OPERATION: number[chosen[operation]]}",
         "columns = {OPERATION: number[operation]}",
     ),
     Mutant(

@@ -90,7 +90,7 @@ def test_the_deadline_is_drawn_between_the_completed_and_the_late(shown: Node) -
 
 
 def test_the_what_if_table_has_the_deadlines_asked_for_and_the_one_that_is(shown: Node) -> None:
-    assert table(section(shown, "What if the deadline were another")) == [
+    assert table(section(shown, "What if the deadline were different")) == [
         ["30 days", "1", "20.0%", "2", "2"],
         ["60 days", "2", "40.0%", "1", "2"],
         ["98 days", "3", "60.0%", "0", "2"],
@@ -98,7 +98,7 @@ def test_the_what_if_table_has_the_deadlines_asked_for_and_the_one_that_is(shown
 
 
 def test_the_curve_says_what_each_deadline_would_have_completed(shown: Node) -> None:
-    curve = tips(section(shown, "What if the deadline were another"))
+    curve = tips(section(shown, "What if the deadline were different"))
     assert "60 days: 40.0% would have completed (2)" in curve
     assert any(re.match(r"9[89] days.*60.0% would have completed \(3\)", tip) for tip in curve)
 
@@ -169,7 +169,7 @@ def test_a_deadline_of_its_own_for_each_is_where_all_are_measured_from() -> None
     chart = section(report, "How long it took")
     assert chart.all("span", "flag")[0].text == "deadline"
     assert told(tips(chart)) == {**counted(tallies["due"]), "never met": 0}
-    assert [row[:2] for row in table(section(report, "What if the deadline were another"))] == [
+    assert [row[:2] for row in table(section(report, "What if the deadline were different"))] == [
         ["5 min earlier", "0"],
         ["as it is", "5"],
         ["5 min later", "10"],
@@ -184,7 +184,7 @@ def test_the_curve_counts_those_that_were_met_before_it_starts() -> None:
     tallies = tally(outcome_table(outcomes(rule, events)))
     report = page(Report(tallies, [rule]))
     assert "2 earlier than" in section(report, "How long it took").text
-    curve = tips(section(report, "What if the deadline were another"))
+    curve = tips(section(report, "What if the deadline were different"))
     completed = tallies["due"].counts.completed
     assert [tip for tip in curve if tip.startswith("deadline:")] == [
         f"deadline: {completed / 10:.1f}% would have completed ({completed})"
@@ -200,7 +200,7 @@ def test_a_rule_that_awaits_nothing_shows_how_long_its_operations_lived() -> Non
     assert [text.rpartition(": ")[2] for text in pending] == ["2 expired", "1 expired", "1 expired", "1 expired"]
     assert [number.all("span")[0].text for number in report.all("div", "number")] == ["operations opened", "expired: 5"]
     assert len(table(section(report, "Expired"))) == 5
-    assert "What if the deadline were another" not in report.text
+    assert "What if the deadline were different" not in report.text
 
 
 def test_several_rules_stand_one_below_the_other_and_can_be_gone_to() -> None:

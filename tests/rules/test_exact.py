@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sojourn.rules import Event, met_at, total
+from sojourn.rules import Event, Rule, outcomes, total
 from sojourn.rules.event import Number
 from sojourn.rules.exact import (
     PLACES,
@@ -142,7 +142,8 @@ def test_a_small_value_beside_a_large_one_is_not_lost() -> None:
     assert adds_up(values, 10**16 + 2)
     assert not adds_up(values, 10**16 + 3)
     log = [Event("k", "v", at, value=value) for at, value in enumerate(values)]
-    assert met_at(total("v", at_least=10**16 + 2), log, 0) == 2
+    rule = Rule("r", "open", total("v", at_least=10**16 + 2), within=5)
+    assert [outcome.met_at for outcome in outcomes(rule, [Event("k", "open", 0), *log])] == [2]
 
 
 def test_the_largest_and_the_smallest_floats_add_up_without_overflow() -> None:

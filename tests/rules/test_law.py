@@ -7,12 +7,19 @@ from hypothesis import strategies as st
 
 from rules.oracle import END, first_time, opinion
 from rules.strategies import MANY, conditions, logs, logs_of_two_keys, openings, rules, times, waiting_rules
-from sojourn.rules import Condition, Event, Outcome, Rule, decide, met_at, outcomes, verdict
+from sojourn.rules import Condition, Event, Outcome, Rule, decide, outcomes, verdict
 from sojourn.rules import openings as openings_of
+from sojourn.rules.law import case_of
+from sojourn.rules.operation import Operation
 
 
 def opened_by(rule: Rule, opening: Event) -> Event:
     return opening._replace(kind=rule.opens)
+
+
+def met_at(condition: Condition, log: list[Event], opened_at: int) -> int | None:
+    rule = Rule("r", "open", condition, within=0)
+    return case_of(Operation(rule, "k", opened_at, opened_at, "r"), log).outcome.met_at
 
 
 @MANY

@@ -98,7 +98,7 @@ def make(**changed: Any) -> Callable[[], Rule]:
     [
         (make(name=""), "rule '': name='' must be a text that is not empty", "name"),
         (make(name=7), "rule 7: name=7 must be a text that is not empty", "name"),
-        (make(name="a/b"), "rule 'a/b': a name has no slash", "name"),
+        (make(name="a/b"), "rule 'a/b': the name must not contain '/'", "name"),
         (make(opens=None), "rule 'r': opens=None must be a text that is not empty", "opens"),
         (make(until=3), "rule 'r': until: 3 is not a condition; allowed are the name of a kind", "until"),
         (make(until=""), "rule 'r': until: seen='' must be a text", "until"),
@@ -117,7 +117,11 @@ def make(**changed: Any) -> Callable[[], Rule]:
         (make(within={"column": ""}), "within: column='' must be a text", "within"),
         (make(per="all"), "rule 'r': per='all' is not known; allowed are \"first\" and \"each\"", "per"),
         (make(cancels=""), "rule 'r': cancels='' must be a text", "cancels"),
-        (make(cancels="open"), "rule 'r': cancels='open' is what opens: each operation would cancel itself", "cancels"),
+        (
+            make(cancels="open"),
+            "rule 'r': cancels='open' is also what opens: each operation would cancel itself",
+            "cancels",
+        ),
         (make(keeps_alive=1), "rule 'r': keeps_alive=1 must be a text", "keeps_alive"),
         (make(columns={"id": "x"}), "column 'id' is not known; allowed are key, kind, at, source, value", "id"),
         (make(columns={"key": 3}), "column key=3 must be a text", "key"),

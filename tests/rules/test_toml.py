@@ -173,7 +173,7 @@ def test_within_has_three_forms(within: str, expected: object) -> None:
         (rule_with(within="1.5"), "line 4: rule 'r': within: duration 1.5 is neither text"),
         (rule_with(within='{ colum = "x" }'), "line 4: rule 'r': within: {'colum': 'x'} is not known; allowed are"),
         (rule_with(per='"all"'), "line 5: rule 'r': per='all' is not known; allowed are \"first\" and \"each\""),
-        (rule_with(cancels='"open"'), "line 5: rule 'r': cancels='open' is what opens"),
+        (rule_with(cancels='"open"'), "line 5: rule 'r': cancels='open' is also what opens"),
         (rule_with(until='"x"', keeps_alive='"y"'), "line 6: rule 'r': keeps_alive='y' leaves no room for until"),
         (rule_with(until='["a", "b"]'), r"line 5: until: \['a', 'b'\] is not a condition; allowed are \"a kind\" and"),
         (rule_with(until='{ sene = "x" }'), "line 5: until: {'sene': 'x'} is not a condition; allowed is a table with"),

@@ -158,7 +158,7 @@ def test_durations_that_nothing_can_hold_are_set_aside(spark: SparkSession, tmp_
     # Spark shows the longest that it has.
     outcomes, aside = replayed(spark, tmp_path, ALLOWED, compare_rows=unit == "us")
     assert ends(outcomes) == {("c", "expired", 0)}
-    assert aside == {"no time": 1, "allowed of 'sent' is a negative duration": 1, "allowed of 'sent' is too far": 1}
+    assert aside == {"no time": 1, "allowed of 'sent' is a negative duration": 1, "allowed of 'sent' is too long": 1}
 
 
 def test_the_intervals_that_spark_writes(spark: SparkSession, tmp_path: Path) -> None:

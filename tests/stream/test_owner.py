@@ -43,7 +43,7 @@ def test_another_stream_is_refused_and_told_whose_the_folder_is(tmp_path: Path) 
 def test_a_folder_with_rows_of_nobody_knows_whom_is_refused(tmp_path: Path, table: str) -> None:
     """As older versions left them, and as a replay does."""
     (tmp_path / table / "batch=0").mkdir(parents=True)
-    with pytest.raises(ConfigError, match=f"{table} has rows, and nothing says that they are of the stream"):
+    with pytest.raises(ConfigError, match=f"{table} has rows, and nothing shows that they are of the stream"):
         claimed(LocalFiles(), tmp_path, "a")
     assert owners(tmp_path) == []
 

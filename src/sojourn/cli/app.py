@@ -43,7 +43,7 @@ def _print_version(is_asked: bool) -> None:
 def sojourn(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks, and what Spark logs.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Say the version and leave.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Hold what cannot finish yet until its condition is met or its deadline passes; say which of the two it was."""

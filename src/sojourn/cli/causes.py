@@ -23,7 +23,7 @@ _MOST_CAUSES = 50
 
 
 def innermost(error: BaseException) -> str:
-    """The first cause, of Java's or of Python's; after what Spark says in words of its own, as in which file it is."""
+    """The first cause, in Java or in Python; preceded by Spark's own message, which may say in which file it is."""
     text = _whole(error).strip() or type(error).__name__
     *outer, last = _JAVA.split(text)
     if "Traceback (most recent call last)" in last:
@@ -36,7 +36,7 @@ def innermost(error: BaseException) -> str:
 
 
 def _whole(error: BaseException) -> str:
-    """The text of an error; of one of Java's, with all its causes."""
+    """The text of an error; of a Java error, with all its causes."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     try:
         return "\n".join(f"Caused by: {cause.toString()}" for cause in _chain(java)) or str(error)

@@ -15,7 +15,7 @@ def demo(
         float | None, typer.Option(min=0.1, metavar="S", help="End after so long; otherwise when you quit.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="For all that is drawn by chance.")] = 1,
-    plain: Annotated[bool, typer.Option("--plain", help="Print a line a second instead of drawing.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Print one line per second instead of drawing.")] = False,
 ) -> None:
     """Watch a hundred thousand live waits, and the timing wheels that hold them.
 

@@ -42,13 +42,13 @@ _NOT_OURS = {
     *(name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, OSError)),
     "ArrowInvalid",
 }
-"""What a task on Spark may fail with, by name, without being at fault: what it was given is."""
+"""Errors, by name, with which a task on Spark fails because of what it was given, not because of a bug."""
 
 _state = {"debug": False}
 
 
 def show_tracebacks(is_asked: bool) -> None:
-    """Whether a failure shows where it came from."""
+    """Say whether a failure shows where it came from."""
     _state["debug"] = is_asked
 
 
@@ -74,7 +74,7 @@ def failures() -> Iterator[None]:
     except Exception as error:
         if is_debugging():
             traceback.print_exc()
-        fail(_told(error), code_of(error))
+        fail(_message(error), code_of(error))
 
 
 def run(command: Callable[[], object]) -> NoReturn:
@@ -91,7 +91,7 @@ def run(command: Callable[[], object]) -> NoReturn:
 
 
 def code_of(error: Exception) -> int:
-    """What is wrong with a file, a rule, a machine is told from what is wrong with Sojourn."""
+    """UNUSABLE if a file, a rule or the machine is at fault, UNEXPECTED if Sojourn itself is."""
     if isinstance(error, SojournError | OSError | ModuleNotFoundError):
         return UNUSABLE
     if not type(error).__module__.startswith(("pyspark.", "py4j.")):
@@ -103,14 +103,14 @@ def code_of(error: Exception) -> int:
 
 
 def _own_code(ended: SystemExit) -> str | int | None:
-    """Typer says 1 where nobody reads its output any more, and where input ended; here 1 means something else."""
+    """Typer exits with 1 when its output is closed or its input ends; here 1 means something else."""
     if isinstance(ended.__context__, BrokenPipeError):
         return CLOSED
     return INTERRUPTED if isinstance(ended.__context__, typer.Abort) else ended.code
 
 
 def _flushed(code: str | int | None) -> str | int | None:
-    """Python would complain on its way out of what it cannot print."""
+    """The code, once all is printed: otherwise Python would complain on exit about what it cannot print."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -120,21 +120,16 @@ def _flushed(code: str | int | None) -> str | int | None:
     return code
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     if isinstance(error, SojournError | OSError):
         return str(error)
     if isinstance(error, ModuleNotFoundError):
         return f"{error}; run: {_install(error.name)}"
-    return f"{type(error).__name__}: {gist(error)} (--debug shows where)"
-
-
-def gist(error: Exception) -> str:
-    """The line of an error that says most."""
-    return innermost(error)
+    return f"{type(error).__name__}: {innermost(error)} (--debug shows where)"
 
 
 def _install(module: str | None) -> str:
-    """What brings a module that is not there."""
+    """How to install a module that is missing."""
     extras = {"pyspark": "spark", "py4j": "spark", "numpy": "pipeline", "pyarrow": "pipeline"}
     extra = extras.get((module or "").partition(".")[0])
     return f"pip install 'sojourn[{extra}]'" if extra else f"{sys.executable} -m pip install {module}"

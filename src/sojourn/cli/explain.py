@@ -43,7 +43,7 @@ def explain(
     format: Format = None,
     option: Reading = None,
     operations: Operations = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON, one object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON, one object per line.")] = False,
 ) -> None:
     """Say why operations ended as they did: from an outcome table, or event by event from a log and a rule.
 

@@ -45,7 +45,7 @@ def job_of(
     what_if: str | None = None,
     by: str | None = None,
 ) -> Job:
-    """A job from what stands on the command line."""
+    """A job from the arguments of the command line."""
     return Job(
         Source.of(events, format, options),
         tuple(Rule.from_toml(path) for path in rules),
@@ -114,7 +114,7 @@ class ReplayRun:
         screen.say(f"identical: {len(local.outcomes):,} outcomes")
 
     def _deliver(self, replay: Replay, engine: str, screen: Screen, places: Places, drafts: Drafts) -> None:
-        """Whatever fails on the way, earlier outputs are still there: nothing is in its place before all is written."""
+        """Whatever fails, earlier outputs are still there: nothing is moved into its place before all is written."""
         if places.outcomes or places.quarantine:
             with screen.step(f"writing {self.outputs.outcomes or self.outputs.quarantine}"):
                 replay.write(places.outcomes, places.quarantine)
@@ -137,7 +137,7 @@ class ReplayRun:
         refused = [*([quarantine_text(replay)] if replay.quarantined else []), *found.idle]
         if self.is_strict and refused:
             fail(f"--strict: {refused[0]}", SET_ASIDE)
-        return [*found.idle, *found.vain, *suspicious_times(replay)]
+        return [*found.idle, *found.unmet, *suspicious_times(replay)]
 
     def _report(self, replay: Replay, engine: str) -> Report:
         name = Path(self.job.source.path).name
@@ -158,7 +158,7 @@ def store_of(outputs: Outputs, session: SparkSession | None) -> FileStore:
     folders = [folder for folder in (outputs.outcomes, outputs.quarantine) if folder is not None]
     if session is None:
         for folder in filter(is_remote, folders):
-            raise SourceError(f"{folder!r} is on another file system, which takes Spark: --engine spark")
+            raise SourceError(f"{folder!r} is on another file system, which needs Spark: --engine spark")
         return DISK
     from ..pipeline.spark.source import is_here  # noqa: PLC0415  (needs Spark)
     from ..pipeline.stream.files import Files  # noqa: PLC0415

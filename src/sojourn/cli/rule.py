@@ -22,7 +22,7 @@ def _group() -> None:
 @rule.command()
 def check(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Rule files, in TOML.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON, one object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON, one object per line.")] = False,
 ) -> None:
     """Read rule files, and say each rule as a sentence."""
     for file in files:

@@ -77,9 +77,9 @@ def _same_ctrl_c() -> Iterator[None]:
 
 @contextmanager
 def _no_orphans() -> Iterator[None]:
-    """Whoever is interrupted in here ends the Java virtual machine that was started.
+    """An interruption in here ends the Java virtual machine that was started.
 
-    PySpark forgets it, and it does not end by itself: nobody ever connects to the address that it could not leave.
+    PySpark forgets it, and it would not end by itself: it waits for a connection that never comes.
     """
     from pyspark import java_gateway  # noqa: PLC0415  (an extra, and slow to load)
 
@@ -108,7 +108,7 @@ def _no_orphans() -> Iterator[None]:
 
 @contextmanager
 def _ctrl_c_later() -> Iterator[None]:
-    """An interruption in here is one at the end."""
+    """An interruption in here takes effect at the end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -124,7 +124,7 @@ def _ctrl_c_later() -> Iterator[None]:
 
 @contextmanager
 def _root_logger_silent(is_quiet: bool) -> Iterator[None]:
-    """Py4J logs there, with a traceback, that it was interrupted. What other loggers say is heard all the same."""
+    """Py4J logs there, with a traceback, that it was interrupted. Other loggers are not affected."""
     root = logging.getLogger()
 
     def refuse(record: logging.LogRecord) -> bool:
@@ -168,7 +168,7 @@ def _memory_mb() -> int:
 
 @contextmanager
 def _stderr_to(is_quiet: bool) -> Iterator[Path | None]:
-    """While Spark starts, its words go to a file: the Java virtual machine takes over the stderr it is started with."""
+    """While Spark starts, stderr is a file: the Java virtual machine keeps the stderr that it is started with."""
     if not is_quiet:
         yield None
         return

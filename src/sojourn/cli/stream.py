@@ -34,7 +34,7 @@ def run(
     context: typer.Context,
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="SOURCE", help="file:FOLDER, kafka:HOST:PORT/TOPIC or rate:ROWS_A_SECOND."),
+        typer.Option("--from", metavar="SOURCE", help="file:FOLDER, kafka:HOST:PORT/TOPIC or rate:ROWS_PER_SECOND."),
     ] = None,
     rule: Annotated[Path | None, typer.Option(metavar="FILE", help="The rule, in TOML.")] = None,
     sink: Annotated[

@@ -1,4 +1,4 @@
-"""The work of `sojourn stream`: a query, watched until it ends or is told to."""
+"""A run of `sojourn stream`: a query, watched until it ends or is told to."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StreamRun:
 
 
 class Interrupts:
-    """Counts Ctrl-C, so that it breaks neither into a micro-batch nor into what is being said to the Java side."""
+    """Counts Ctrl-C, so that it interrupts neither a micro-batch nor a call to the Java side."""
 
     def __init__(self) -> None:
         self.times = 0
@@ -123,5 +123,5 @@ def status_text(found: Status) -> str:
     if found.due_at is not None:
         lines["next due"] = time_text(found.due_at)
     if found.rows_per_second is not None:
-        lines["rate"] = f"{found.rows_per_second:,.0f} rows a second in the last micro-batch"
+        lines["rate"] = f"{found.rows_per_second:,.0f} rows per second in the last micro-batch"
     return "\n".join(f"{name:<12} {text}" for name, text in lines.items())

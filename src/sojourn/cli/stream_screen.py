@@ -1,4 +1,4 @@
-"""What a running stream shows: in a terminal a panel that is kept up to date, otherwise a line a micro-batch."""
+"""What a running stream shows: in a terminal a panel that is kept up to date, otherwise one line per micro-batch."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ Levels = tuple[tuple[int, ...], ...]
 
 
 class Census:
-    """The occupancy of a timer's wheels, kept up to date at a cost of O(BUDGET) a look: counting all is O(pending).
+    """The occupancy of a timer's wheels, kept up to date at a cost of O(BUDGET) per look: counting all is O(pending).
 
     The finest wheels are counted at every look, and so is each bucket that a hand has passed since the last one. The
     others take turns, so that they are shown as they were a moment ago.

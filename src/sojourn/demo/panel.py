@@ -50,7 +50,7 @@ def wheels(reading: Reading, width: int, height: int) -> list[Text]:
 
 
 def outcomes(reading: Reading, width: int, height: int) -> list[Text]:
-    """How waits ended: so many, so many a second, and lately."""
+    """How waits ended: how many, how many per second, and lately."""
     rows = max(1, (height - 1) // len(reading.outcomes))
     lines = [row("outcome", DIM, "ended".rjust(NUMBER - 1) + " lately", "a second", width)]
     for series in reading.outcomes:
@@ -112,7 +112,7 @@ def padding(rows: int) -> list[Text]:
 
 
 def bar_rows(rows: int) -> int:
-    """Of the rows that something has, so many for its bars: with many, one stays free."""
+    """How many of a panel's rows are for its bars: of many, one stays free."""
     return rows if rows < 3 else rows - 1
 
 

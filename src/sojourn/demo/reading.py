@@ -24,7 +24,7 @@ HERD_SHOWN_MS = 10_000  # and what came of a herd so long, in virtual time
 
 @dataclass(frozen=True)
 class Series:
-    """Something counted: so many by now, and so many a (virtual) second in each column of its history."""
+    """Something counted: how many by now, and how many per (virtual) second in each column of its history."""
 
     name: str
     total: int
@@ -184,7 +184,7 @@ class Observer:
 
 
 def late_bin(late_ms: float) -> int:
-    """Where that lateness stands in the chart."""
+    """Where that lateness is in the chart."""
     if late_ms < LATE_FROM_MS:
         return 0
     return min(LATE_BINS - 1, 1 + int(log(late_ms / LATE_FROM_MS, LATE_RATIO)))

@@ -18,7 +18,7 @@ PLAIN_SECONDS = 10.0  # where nobody can press a key
 def run(waits: int = 100_000, seconds: float | None = None, seed: int = 1, *, plain: bool = False) -> int:
     """Show `waits` live waits, for so many seconds or until somebody quits; 0 if every promise was kept, else 1.
 
-    Without a terminal, or if `plain`, it prints a line a second, ten of them unless `seconds` says otherwise.
+    Without a terminal, or if `plain`, it prints one line per second, ten of them unless `seconds` says otherwise.
     """
     if waits < 1 or (seconds is not None and seconds <= 0):
         raise ConfigError(f"waits={waits}, seconds={seconds}: give at least one wait and some time")
@@ -56,7 +56,7 @@ def screen() -> Callable[[DemoDriver, float | None], None]:
 
 
 def show_lines(driver: DemoDriver, seconds: float | None) -> None:
-    """A line a second. Ctrl-C ends it early."""
+    """One line per second. Ctrl-C ends it early."""
     left_s = seconds or PLAIN_SECONDS
     try:
         while left_s > 0 and driver.failure is None:

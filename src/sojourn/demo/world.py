@@ -134,7 +134,7 @@ class World:
         self._ended(wait)
 
     def _ended(self, wait: Wait) -> None:
-        """Every wait's callback: tick it off, and look whether that was right."""
+        """Every wait's callback: tick it off, and check that it was right to end."""
         request, outcome = wait.key, str(wait.outcome)
         if request in self._live:
             self._live.remove(request)

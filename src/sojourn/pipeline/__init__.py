@@ -1,6 +1,6 @@
-"""Event logs to outcome tables, by the law of `sojourn.rules`: `local` on Arrow tables, `batch` on Spark.
+"""Event logs in, outcome tables out, by the law of `sojourn.rules`: `local` in this process, the rest on Spark.
 
-Needs `pip install sojourn[pipeline]` for `local`, and `sojourn[spark]` for `batch`. On a cluster, `ship(spark)` first.
+`local` needs `pip install sojourn[pipeline]`; `batch` and `stream` need `sojourn[spark]`, on a cluster also `ship`.
 """
 
 from .shipping import ship as ship

@@ -1,12 +1,12 @@
 """The law over Spark DataFrames: `local`, on a cluster.
 
 Events are dealt out by key to shards, in parcels (`parcels`), and the kernel decides shard by shard, on the executors
-(`worker`). What no rule names is left behind before the shuffle. Everything is lazy: functions from DataFrame to
-DataFrame, that start no job.
+(`worker`). Events that no rule names are left out before the shuffle. Everything is lazy: functions from DataFrame to
+DataFrame that start no job.
 
-A Python worker holds the parcels of a partition, some forty bytes an event, and works on one shard at a time, with some
-hundred bytes an event. That is little, as a rule; should it not be, raise `spark.sql.shuffle.partitions`: there are at
-least twice as many shards. A key with ten million events fits in a gigabyte.
+A Python worker holds the parcels of a partition, about forty bytes per event, and works on one shard at a time, with
+about a hundred bytes per event. If that is too much, raise `spark.sql.shuffle.partitions`: there are at least twice as
+many shards. A key with ten million events fits in a gigabyte.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def outcomes(
 ) -> DataFrame:
     """The outcome of every operation that a log opens, under each rule: the columns of `schema.OUTCOMES`, lazily.
 
-    The columns of the log are named by `key`, `kind`, `at`, `source` and `value`; one that is not given is what the
-    rule's `columns` say, or the name itself.
+    `key`, `kind`, `at`, `source` and `value` name the columns of the log. One that is not given has the name in the
+    rule's `columns`, or its own.
 
     With `operations` the events open nothing: each row of that table is an operation, with the columns `operation_id`,
     `opened_at`, `keys` (an array; or `key`), `within`, unless the rule has one, and `rule`, if there are several. The
@@ -58,9 +58,9 @@ def outcomes(
 def outcomes_by_plan(
     events: DataFrame, plan: Plan, operations: DataFrame | None = None, unusable: Observation | None = None
 ) -> DataFrame:
-    """The same, by a plan, as `schema.DECIDED`.
+    """As `outcomes`, by a plan, with the columns of `schema.DECIDED`.
 
-    The first job that runs tells `unusable`, under UNUSABLE, how many rows of the log were set aside.
+    `unusable` observes, under UNUSABLE, how many rows of the log the first job sets aside.
     """
     opens = operations is None
     _check(events, plan, opens=opens)
@@ -100,7 +100,7 @@ def quarantined(
 
 
 def quarantined_by_plan(events: DataFrame, plan: Plan, operations: DataFrame | None = None) -> DataFrame:
-    """The same, by a plan."""
+    """As `quarantined`, by a plan."""
     opens = operations is None
     _check(events, plan, opens=opens)
     schema = normal_schema(plan, number_types(plan, arrow_schema(events)), opens=opens)
@@ -109,15 +109,15 @@ def quarantined_by_plan(events: DataFrame, plan: Plan, operations: DataFrame | N
 
 
 def what_if(outcomes: DataFrame, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = ()) -> DataFrame:
-    """How the operations of an outcome table would have ended within each of these instead: `local.what_if`, lazily."""
+    """How the operations of an outcome table would have ended under other deadlines: `local.what_if`, lazily."""
     asked = tuple(Deadline(duration_ms(within)) for within in withins)
     counted = WhatIf(asked, (rules,) if isinstance(rules, Rule) else tuple(rules))
     parts = outcomes.select(S.RULE, S.OUTCOME, *S.OUTCOME_TIMES).mapInArrow(counted, spark_schema(PART))
     sums = [F.sum(name).alias(name) for name in (*S.COUNTS, HAS_CANCELLED)]
     rows = parts.groupBy(S.RULE, S.WITHIN, S.WITHIN_MS, MAY_CANCEL).agg(*sums)
     is_meant = F.col(MAY_CANCEL).isNull() | (F.col(MAY_CANCEL) == (F.col(HAS_CANCELLED) > 0))
-    place = F.array_position(F.array(*(F.lit(deadline.ms).cast("long") for deadline in asked)), F.col(S.WITHIN_MS))
-    return rows.where(is_meant).orderBy(S.RULE, place).select(*S.WHAT_IF.names)
+    position = F.array_position(F.array(*(F.lit(deadline.ms).cast("long") for deadline in asked)), F.col(S.WITHIN_MS))
+    return rows.where(is_meant).orderBy(S.RULE, position).select(*S.WHAT_IF.names)
 
 
 def _check(events: DataFrame, plan: Plan, *, opens: bool) -> None:
@@ -127,5 +127,5 @@ def _check(events: DataFrame, plan: Plan, *, opens: bool) -> None:
 
 
 def _shuffled_by_shard(parcels: DataFrame) -> DataFrame:
-    """All parcels of a shard in one place."""
+    """All parcels of a shard in one partition."""
     return parcels.repartition(SHARD)

@@ -1,4 +1,4 @@
-"""Which shard has this key: one hash of the key for all that deal rows out, in threads, on Spark and in streams."""
+"""Which shard has this key: one hash of the key for threads, Spark and streams alike."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from .kernel.search import Ints
 
 ENOUGH_ROWS = 100_000
-"""So many at a time fit the caches of a processor; fewer would keep the interpreter busy."""
+"""As many as fit a processor's caches; with fewer, the interpreter's overhead would dominate."""
 
-MOST_THREADS_SHARDS = 256
+MOST_SHARDS = 256
 
 Hashes = NDArray[np.uint64]
 Part = TypeVar("Part")
@@ -25,26 +25,26 @@ _WORD = 8
 _MOST_WORDS = 64
 _BLOCK = 1 << 14
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""2**64 by the golden ratio: the upper bits of a product with it are as good as drawn at random."""
+"""2**64 divided by the golden ratio: the upper bits of a product with it are as good as random."""
 
 
 def shards_for(rows: int) -> int:
-    """Into how many shards so many rows are best dealt out in one process: a power of two."""
-    return 1 << min(MOST_THREADS_SHARDS, rows // ENOUGH_ROWS).bit_length() - 1 if rows >= ENOUGH_ROWS else 1
+    """How many shards are best for this many rows in one process: a power of two."""
+    return 1 << min(MOST_SHARDS, rows // ENOUGH_ROWS).bit_length() - 1 if rows >= ENOUGH_ROWS else 1
 
 
 def shards_of(texts: pa.Array, shards: int) -> Ints:
-    """The shard of each text, of so many."""
+    """The shard of each text, from 0 to `shards` - 1."""
     return shards_of_hashes(hashes(texts), shards)
 
 
 def shards_of_hashes(hashed: Hashes, shards: int) -> Ints:
-    """They ascend with the hashes."""
+    """The shard of each hash; shards ascend with the hashes."""
     return (((hashed >> np.uint64(32)) * np.uint64(shards)) >> np.uint64(32)).astype(np.int64)
 
 
 def dealt_out(texts: pa.Array, rows: Ints, shards: int) -> list[Ints]:
-    """The rows of each shard; those of a text are all in the same one."""
+    """The rows of each shard; rows of the same text are in the same shard."""
     if shards == 1:
         return [rows]
     shard = shards_of(texts, shards)
@@ -54,13 +54,13 @@ def dealt_out(texts: pa.Array, rows: Ints, shards: int) -> list[Ints]:
 
 
 def by_shard(shard: Ints, shards: int) -> list[Ints]:
-    """The places of each shard's rows."""
+    """The positions of each shard's rows."""
     ends = np.cumsum(np.bincount(shard, minlength=shards))
     return np.split(np.argsort(shard.astype(np.uint16), kind="stable"), ends[:-1])
 
 
 def in_parallel(work: Callable[[Part], Done], parts: Sequence[Part]) -> list[Done]:
-    """NumPy and Arrow let go of the interpreter while they work, so that threads help."""
+    """`work` on each part, in threads: NumPy and Arrow release the GIL while they work."""
     if len(parts) == 1:
         return [work(parts[0])]
     with ThreadPoolExecutor(pa.cpu_count()) as pool:
@@ -68,9 +68,9 @@ def in_parallel(work: Callable[[Part], Done], parts: Sequence[Part]) -> list[Don
 
 
 def hashes(texts: pa.Array) -> Hashes:
-    """A number for each text, the same for the same one, as good as drawn at random. Arrow has no such function.
+    """A hash of each text, 64 bits that are as good as random. Arrow has no such function.
 
-    Of a text of more than half a kilobyte it is made from words here and there.
+    A text of more than half a kilobyte is sampled: its hash is made from 64 of its words.
     """
     _, offsets, data = texts.buffers()
     mixed = np.empty(len(texts), np.uint64)
@@ -82,7 +82,7 @@ def hashes(texts: pa.Array) -> Hashes:
     padded = np.zeros(last - first + _WORD, np.uint8)
     if last > first:
         padded[_WORD:] = np.frombuffer(data, np.uint8)[first:last]
-    words: Hashes = np.ndarray((last - first + 1,), "<u8", padded, strides=(1,))  # words[i]: what ends before place i
+    words: Hashes = np.ndarray((last - first + 1,), "<u8", padded, strides=(1,))  # words[i]: 8 bytes, up to byte i
     for low in range(0, len(texts), _BLOCK):  # so few that they stay in the caches
         block = bounds[low : low + _BLOCK + 1].astype(np.int64) - first
         mixed[low : low + _BLOCK] = _mixed(words, block[:-1], block[1:])

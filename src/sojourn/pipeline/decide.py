@@ -1,8 +1,8 @@
 """Rows and operations in, outcomes out: the one place where engines have the law applied.
 
-Events are in the normal form (`columns.normal`), and those of a key are all there: to bring them together is what
-engines are for. Threads, Spark's executors and nobody else call this; a stream's shard, which also keeps what is still
-pending, has a step of its own over the same kernel (`stream.decide`).
+Events are in the normal form (`columns.normal`), and all events of a key are there: bringing them together is the
+engines' part. The threads of the local engine and Spark's executors call this. A stream's shard, which also keeps what
+is still pending, has a step of its chosen over the same kernel (`stream.decide`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Rows: TypeAlias = "pa.Table | pa.RecordBatch"
 def opened(plan: Plan, events: Rows, time: pa.DataType = TIME) -> Iterator[pa.Table]:
     """The outcomes of the operations that events open, rule by rule."""
     groups = by_key(column_of(events, KEY), column_of(events, AT).to_numpy())
-    found = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
+    grouped = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
     for rule in plan.rules:
-        lanes = Lanes(rule, found)
-        operations = kernel.openings(rule, found, lanes)
+        lanes = Lanes(rule, grouped)
+        operations = kernel.openings(rule, grouped, lanes)
         if len(operations.group):
-            verdicts = kernel.judge(rule, found, operations, lanes)
+            verdicts = kernel.judge(rule, grouped, operations, lanes)
             keys = groups.names.take(pa.array(operations.group))
             yield outcome_table(rule, operations, verdicts, keys, time=time)
 
@@ -45,15 +45,13 @@ def on_one_key(plan: Plan, events: Rows, waiting: Rows, time: pa.DataType = TIME
     """The outcomes of operations that wait on one key each (`operations.ON_ONE_KEY`), by the events of these keys."""
     ids, keys = column_of(waiting, OPERATION_ID), column_of(waiting, KEY)
     groups, group = by_key_and_asked(column_of(events, KEY), column_of(events, AT).to_numpy(), keys)
-    found = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
+    grouped = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
     opened_at, deadline, rule_index = (column_of(waiting, name).to_numpy() for name in (OPENED_AT, DEADLINE, RULE))
     for index, rule in enumerate(plan.rules):
-        own = np.flatnonzero(rule_index == index)
-        if len(own):
-            chosen = pa.array(own)
-            yield _judged(
-                rule, found, group[own], opened_at[own], deadline[own], keys.take(chosen), ids.take(chosen), time
-            )
+        chosen = np.flatnonzero(rule_index == index)
+        if len(chosen):
+            shown, names = (column.take(pa.array(chosen)) for column in (keys, ids))
+            yield _judged(rule, grouped, group[chosen], opened_at[chosen], deadline[chosen], shown, names, time)
 
 
 def handed_schema(plan: Plan, events: pa.Schema) -> pa.Schema:
@@ -62,24 +60,24 @@ def handed_schema(plan: Plan, events: pa.Schema) -> pa.Schema:
     return pa.schema([pa.field(OPERATION, pa.int64()), *[field for field in events if field.name != KEY], *source])
 
 
-def handed(plan: Plan, events: Rows, watches: Rows, place: int) -> Iterator[pa.RecordBatch]:
-    """What counts of these events for each operation that watches their keys, as `handed_schema`.
+def handed(plan: Plan, events: Rows, watches: Rows, origin: int) -> Iterator[pa.RecordBatch]:
+    """The events that count for each operation that watches their keys, as `handed_schema`.
 
-    `place` is different wherever events are handed out: keys that are sources are told apart by it.
+    `origin` is a number of its own for each part of a log: it tells keys apart where they are the sources.
     """
     groups, group = by_key_and_asked(column_of(events, KEY), column_of(events, AT).to_numpy(), column_of(watches, KEY))
-    found = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
+    grouped = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
     number, rule_index, opened_at = (column_of(watches, name).to_numpy() for name in (OPERATION, RULE, OPENED_AT))
     schema = handed_schema(plan, events.schema)
     for index, rule in enumerate(plan.rules):
-        own = np.flatnonzero(rule_index == index)
-        since = opened_at[own]
-        operations = kernel.given(found, group[own], since, deadline=since)  # what counts, counts after it, too
-        operation, row = kernel.counted(rule, found, operations)
+        chosen = np.flatnonzero(rule_index == index)
+        since = opened_at[chosen]
+        operations = kernel.given(grouped, group[chosen], since, deadline=since)  # what counts does not depend on it
+        operation, row = kernel.counted(rule, grouped, operations)
         rows = events.select([name for name in events.schema.names if name != KEY]).take(pa.array(groups.order[row]))
-        columns = {OPERATION: number[own[operation]]}
-        if not has_sources(plan) and found.source is not None:
-            columns[SOURCE] = found.source[row] | (place << 32)
+        columns = {OPERATION: number[chosen[operation]]}
+        if not has_sources(plan) and grouped.source is not None:
+            columns[SOURCE] = grouped.source[row] | (origin << 32)
         columns |= {name: column_of(rows, name) for name in schema.names if name not in columns}
         yield record_batch(schema, [columns[name] for name in schema.names])
 
@@ -87,15 +85,15 @@ def handed(plan: Plan, events: Rows, watches: Rows, place: int) -> Iterator[pa.R
 def on_many_keys(
     plan: Plan, given: Given, rows: Ints, events: Rows, owner: Ints, time: pa.DataType = TIME
 ) -> Iterator[pa.Table]:
-    """The outcomes of some rows of `given`, by the events that they have been handed: `owner` is a place in `rows`."""
+    """The outcomes of some rows of `given`, by the events that they were handed: `owner` has positions in `rows`."""
     starts = np.append(0, np.cumsum(np.bincount(owner, minlength=len(rows))))
-    found = kernel_events(plan, events, order_by(owner, column_of(events, AT).to_numpy()), starts)
+    grouped = kernel_events(plan, events, order_by(owner, column_of(events, AT).to_numpy()), starts)
     for index, rule in enumerate(plan.rules):
         group = np.flatnonzero(given.rule[rows] == index)
-        own = rows[group]
-        if len(own):
-            shown, ids = (column.take(pa.array(own)) for column in (given.shown_key, given.operation_id))
-            yield _judged(rule, found, group, given.opened_at[own], given.deadline[own], shown, ids, time)
+        chosen = rows[group]
+        if len(chosen):
+            shown, ids = (column.take(pa.array(chosen)) for column in (given.shown_key, given.operation_id))
+            yield _judged(rule, grouped, group, given.opened_at[chosen], given.deadline[chosen], shown, ids, time)
 
 
 def _judged(

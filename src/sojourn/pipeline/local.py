@@ -47,20 +47,20 @@ def outcomes(
 ) -> Result:
     """The outcome of every operation that a log opens, under each rule.
 
-    The columns of the log are named by `key`, `kind`, `at`, `source` and `value`; one that is not given is what the
-    rule's `columns` say, or the name itself.
+    `key`, `kind`, `at`, `source` and `value` name the columns of the log. One that is not given has the name in the
+    rule's `columns`, or its own.
 
     With `operations` the events open nothing: each row of that table is an operation, with the columns `operation_id`,
     `opened_at`, `keys` (a list; or `key`), `within`, unless the rule has one, and `rule`, if there are several. The
     events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    found = outcomes_by_plan(events, plan, operations)
-    return found._replace(outcomes=found.outcomes.select(S.OUTCOMES.names))
+    result = outcomes_by_plan(events, plan, operations)
+    return result._replace(outcomes=result.outcomes.select(S.OUTCOMES.names))
 
 
 def outcomes_by_plan(events: pa.Table, plan: Plan, operations: pa.Table | None = None) -> Result:
-    """The same, by a plan; the outcomes as `schema.DECIDED`."""
+    """As `outcomes`, by a plan, with the columns of `schema.DECIDED`."""
     opens = operations is None
     plan.check_columns(events.column_names, opens=opens)
     events = table_without_views(events)
@@ -69,17 +69,17 @@ def outcomes_by_plan(events: pa.Table, plan: Plan, operations: pa.Table | None =
     if operations is None:
         return Result(pa.concat_tables([DECIDED.empty_table(), *_opened(plan, normal)]), aside)
     given, refused = read_operations(table_without_views(operations), plan)
-    found = [DECIDED.empty_table(), *_given(plan, normal, given)]
-    return Result(pa.concat_tables(found), pa.concat_tables([aside, refused]))
+    decided = [DECIDED.empty_table(), *_given(plan, normal, given)]
+    return Result(pa.concat_tables(decided), pa.concat_tables([aside, refused]))
 
 
 def what_if(outcomes: pa.Table, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = ()) -> pa.Table:
-    """How the operations of an outcome table would have ended within each of these instead, as `schema.WHAT_IF`.
+    """How the operations of an outcome table would have ended under other deadlines, as `schema.WHAT_IF`.
 
-    From `met_at`, so without a second run. A cancellation that came after the deadline is not in the table: under a
-    rule that cancels, what a longer deadline would have made of an expired operation is `unknown`. Whether a rule
-    cancels is what `rules` say; without them, whether an operation of the table was cancelled. Under `keeps_alive` an
-    outcome does not tell what another deadline would have made of it: with `rules` all of it is unknown.
+    It follows from `met_at`, without a second run. A cancellation after the deadline is not in the table: under a rule
+    that cancels, what a longer deadline would have made of an expired operation is `unknown`. Whether a rule cancels is
+    taken from `rules`; without them, from whether the table has a cancelled operation. Under `keeps_alive` an outcome
+    does not tell what another deadline would have made of it: given in `rules`, all of it is unknown.
     """
     asked = [Deadline(duration_ms(within)) for within in withins]
     return what_if_table(outcomes, asked, (rules,) if isinstance(rules, Rule) else rules)
@@ -89,15 +89,15 @@ def _opened(plan: Plan, normal: Normal) -> Iterator[pa.Table]:
     """The outcomes of what the events open, shard by shard."""
     rows = normal.usable
     shards = dealt_out(column_of(normal.events, S.KEY), rows, shards_for(len(rows)))
-    for tables in in_parallel(lambda own: list(decide.opened(plan, _taken(normal.events, own))), shards):
+    for tables in in_parallel(lambda shard: list(decide.opened(plan, _taken(normal.events, shard))), shards):
         yield from tables
 
 
 def _given(plan: Plan, normal: Normal, given: Given) -> Iterator[pa.Table]:
-    """The outcomes of operations that are given, with keys dealt out to shards: of events and of operations alike.
+    """The outcomes of operations that are given. Events and operations are dealt out to shards by their keys.
 
     Where every operation waits on one key, it is judged in the shard of that key. Where some wait on several, each is
-    first handed what counts of its keys' events, wherever they are.
+    first handed the events of its keys that count, whichever shards they are in.
     """
     rows, count = normal.usable, len(given.rule)
     shards = shards_for(len(rows) + len(given.keys))
@@ -106,12 +106,12 @@ def _given(plan: Plan, normal: Normal, given: Given) -> Iterator[pa.Table]:
     waiting = given.on_one_key() if is_simple else given.watches(np.arange(count))
     asked = dealt_out(column_of(waiting, S.KEY), np.arange(waiting.num_rows), shards)
 
-    def judged(place: int) -> list[pa.Table]:
-        return list(decide.on_one_key(plan, _taken(normal.events, events[place]), _taken(waiting, asked[place])))
+    def judged(shard: int) -> list[pa.Table]:
+        return list(decide.on_one_key(plan, _taken(normal.events, events[shard]), _taken(waiting, asked[shard])))
 
-    def handed(place: int) -> list[pa.RecordBatch]:
-        own = _taken(normal.events, events[place]), _taken(waiting, asked[place])
-        return list(decide.handed(plan, *own, place))
+    def handed(shard: int) -> list[pa.RecordBatch]:
+        watches = _taken(waiting, asked[shard])
+        return list(decide.handed(plan, _taken(normal.events, events[shard]), watches, shard))
 
     work = in_parallel(judged if is_simple else handed, range(shards))
     if is_simple:
@@ -128,11 +128,11 @@ def _judged(plan: Plan, given: Given, events: pa.Table) -> Iterator[pa.Table]:
 
     def judged(part: int) -> list[pa.Table]:
         first, end = (-(-count * bound // parts) for bound in (part, part + 1))
-        rows, own = dealt[part], np.arange(first, end)
-        return list(decide.on_many_keys(plan, given, own, _taken(events, rows), owner[rows] - first))
+        rows, operations = dealt[part], np.arange(first, end)
+        return list(decide.on_many_keys(plan, given, operations, _taken(events, rows), owner[rows] - first))
 
     return chain.from_iterable(in_parallel(judged, range(parts)))
 
 
-def _taken(rows: pa.Table | pa.RecordBatch, own: Ints) -> pa.Table | pa.RecordBatch:
-    return rows if len(own) == rows.num_rows else rows.take(pa.array(own))
+def _taken(rows: pa.Table | pa.RecordBatch, chosen: Ints) -> pa.Table | pa.RecordBatch:
+    return rows if len(chosen) == rows.num_rows else rows.take(pa.array(chosen))

@@ -13,8 +13,7 @@ from .kernel.columns import number_of
 from .schema import AT, KEY, KEYS, KIND, OPENED_AT, OPERATION_ID, RULE, SOURCE, VALUE, WITHIN, Unit
 
 FARTHEST_MS = 2**62 // 1000
-"""No time and no duration lies beyond, either way, so that a deadline fits a timestamp in microseconds (146,000 years).
-"""
+"""No time or duration is longer, either way, so that a deadline fits a timestamp in microseconds (146,000 years)."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +21,9 @@ class Plan:
     """The rules, the columns they need by the names of the log, and how to take bare numbers as times.
 
     `columns`  by our names: key, kind and at, and of source and value those that a rule reads.
-    `kinds`    the kinds that a rule names: events of other kinds concern nobody.
+    `kinds`    the kinds that a rule names: events of other kinds are ignored.
     `numbers`  the columns of numbers that a rule reads, by the name that it gives them: "value", or their own.
-    `withins`  the columns that deadlines stand in.
+    `withins`  the columns that hold deadlines.
     """
 
     rules: tuple[Rule, ...]
@@ -36,7 +35,7 @@ class Plan:
 
     @staticmethod
     def of(rules: Rule | Sequence[Rule], unit: Unit = "auto", **columns: str | None) -> Plan:
-        """The plan for these rules, and for columns that are named here, by the rules, or as we name them."""
+        """The plan for these rules. A column has the name that is given here or in the rules, or else our own."""
         chosen = (rules,) if isinstance(rules, Rule) else tuple(rules)
         _check(chosen, unit)
         leaves = [leaf for rule in chosen for leaf in rule.leaves]
@@ -59,7 +58,7 @@ class Plan:
 
     @property
     def dictionary_columns(self) -> set[str]:
-        """The columns of texts of which there are few different ones, by the log's own names."""
+        """The columns of texts with few different values, by the log's own names: they are read as dictionaries."""
         return {self.columns[name] for name in (KIND, SOURCE) if name in self.columns} - {self.columns[KEY]}
 
     def check_columns(self, there: Iterable[str], *, opens: bool = True, where: str = "the log") -> None:
@@ -110,7 +109,7 @@ def _kinds(rule: Rule) -> list[str]:
 
 
 def counts_sources(leaf: object) -> bool:
-    """One source alone is no different from the next."""
+    """Whether a leaf tells sources apart: where one source is enough, it does not."""
     return (isinstance(leaf, Seen) and leaf.distinct is not None and leaf.times > 1) or (
         isinstance(leaf, Reached) and leaf.by > 1
     )

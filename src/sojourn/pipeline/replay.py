@@ -37,7 +37,7 @@ KINDS_NAMED = 12
 class Job:
     """What is to be replayed.
 
-    `columns`  the log's names of our columns, where they are to be others than the rules say.
+    `columns`  the log's names of our columns, where they differ from those in the rules.
     `by`       a column of the events that open operations (or of `operations`), to count by.
     """
 
@@ -50,7 +50,7 @@ class Job:
     by: str | None = None
 
     def named(self) -> dict[str, str]:
-        """The columns that are not as the rules say: those given, and those the format of the log has names for."""
+        """Names of columns: those given, and those that the format of the log defines and no rule names."""
         said = {ours for rule in self.rules for ours, _ in rule.columns}
         return {**{ours: name for ours, name in self.source.columns.items() if ours not in said}, **self.columns}
 
@@ -68,7 +68,7 @@ class Job:
 
 
 class Replay(Protocol):
-    """A job that has been done, on whatever engine."""
+    """A job that has been done, on any engine."""
 
     engine: str
 
@@ -87,7 +87,7 @@ class Replay(Protocol):
         """How many events of each kind the log has."""
 
     def write(self, outcomes: str | None, quarantine: str | None) -> None:
-        """Write the tables as Parquet, into folders that are not there yet; one that is not named is not written."""
+        """Write the tables as Parquet, into folders that do not exist yet; without a folder, a table is not written."""
 
 
 class LocalReplay:
@@ -144,17 +144,17 @@ class Doubts(NamedTuple):
     """What a log may lack: rules under which nothing opened, and rules under which nothing was ever met."""
 
     idle: list[str]
-    vain: list[str]
+    unmet: list[str]
 
 
 def doubts(job: Job, replay: Replay) -> Doubts:
-    """In words: an empty day looks like a kind that is written differently, so both are told, with what is there."""
+    """As sentences. An empty day looks like a misspelt kind, so they name the kinds that the log does have."""
     if job.operations is not None:
         return Doubts([], [])
     idle = [rule for rule in job.rules if not replay.tallies[rule.name].counts.opened]
-    vain = [rule for rule in job.rules if rule not in idle and _is_vain(rule, replay.tallies)]
-    kinds = replay.kinds() if idle or vain else Counter()
-    unseen = [(rule, leaf.kind) for rule in vain for leaf in rule.leaves if leaf.kind not in kinds]
+    unmet = [rule for rule in job.rules if rule not in idle and _is_unmet(rule, replay.tallies)]
+    kinds = replay.kinds() if idle or unmet else Counter()
+    unseen = [(rule, leaf.kind) for rule in unmet for leaf in rule.leaves if leaf.kind not in kinds]
     return Doubts(
         [f"rule {rule.name!r}: nothing opens. {_not_there(rule.opens, kinds)}" for rule in idle],
         [f"rule {rule.name!r}: nothing completes. {_not_there(kind, kinds)}" for rule, kind in unseen],
@@ -162,7 +162,7 @@ def doubts(job: Job, replay: Replay) -> Doubts:
 
 
 def suspicious_times(replay: Replay) -> list[str]:
-    """Of rules whose operations all open in January 1970 or after 2200, in words: most likely the unit is wrong."""
+    """A warning for each rule whose operations all open in January 1970 or after 2200: the unit is probably wrong."""
     return [
         f"rule {name!r}: ALL {found.counts.opened:,} OPERATIONS OPEN {when}. Numbers there may be in another unit: "
         "name it with --unit s, ms, us, ns or yyyymmdd"
@@ -172,14 +172,14 @@ def suspicious_times(replay: Replay) -> list[str]:
 
 
 def _suspicious_time(opened_at: Bins) -> str | None:
-    """Intervals are a day at most, so that they tell the months apart."""
+    """What is wrong, if anything. The bins are a day wide at most, so that they tell the months apart."""
     first, last = (int(opened_at.places[place]) * opened_at.width for place in (0, -1))
     if first >= YEAR_2200:
         return f"AFTER THE YEAR 2200, the first at {time_text(first)}"
     return f"IN JANUARY 1970, the last at {time_text(last)}" if first >= 0 and last < JANUARY_1970_ENDS else None
 
 
-def _is_vain(rule: Rule, tallies: Tallies) -> bool:
+def _is_unmet(rule: Rule, tallies: Tallies) -> bool:
     counts = tallies[rule.name].counts
     return not isinstance(rule.until, Never) and counts.completed + counts.met_late == 0
 

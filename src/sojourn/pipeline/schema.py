@@ -27,8 +27,8 @@ REASON, ROW = "reason", "row"
 """What a quarantine table has, beside RULE: why a row was set aside, and the row itself as JSON."""
 
 CORRUPT, CORRUPT_REASON = "_corrupt_record", "_corrupt_reason"
-"""The columns of a line that cannot be read, where it travels beside rows (`files.lines`). The first is called as Spark
-calls it."""
+"""The columns of a line that cannot be read, where it travels beside rows (`files.lines`). The first has the name that
+Spark gives it."""
 
 WITHIN_MS = "within_ms"
 OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET, UNKNOWN = COUNTS = (
@@ -46,7 +46,7 @@ CANCELLED_AT = "cancelled_at"
 """Beside the columns of an outcome table, inside the engines: the first cancellation, whatever the deadline."""
 
 ENDINGS = (COMPLETED, EXPIRED, CANCELLED)
-"""What stands in the column OUTCOME."""
+"""The values of the column OUTCOME."""
 
 OUTCOME_TIMES = (OPENED_AT, DEADLINE, AT, MET_AT)
 """The columns of an outcome table that are times."""
@@ -55,8 +55,8 @@ Unit = Literal["auto", "s", "ms", "us", "ns", "yyyymmdd"]
 """What a bare number means where a time is expected: seconds, milli-, micro- or nanoseconds since 1970, or a date.
 
 "auto" looks at each number, and takes the largest of the units in which its year has at most four digits: seconds
-up to 253,402,300,799, the end of 9999, then milliseconds, and so on. So a time before 1978 that is in milliseconds
-is taken for a later one: name the unit where there are such. Numbers that may be dates (20240131, 20240131235959) are
+up to 253,402,300,799, the end of 9999, then milliseconds, and so on. So a time before 1978 in milliseconds is mistaken
+for a later one: name the unit where there are such times. Numbers that may be dates (20240131, 20240131235959) are
 refused.
 """
 
@@ -86,7 +86,7 @@ GIVEN = pa.schema(
         (DEADLINE, pa.int64()),
     ]
 )
-"""Operations that can be used, inside the engines: RULE is the place of the rule."""
+"""Operations that can be used, inside the engines: RULE is the index of the rule."""
 
 QUARANTINE = pa.schema(
     [
@@ -97,7 +97,7 @@ QUARANTINE = pa.schema(
 )
 """A row for each row that was set aside; under several rules, for each rule that cannot use it.
 
-RULE is null where no rule can, as nothing can be read without a key, a kind and a time.
+RULE is null where no rule can: nothing can be read without a key, a kind and a time.
 """
 
 WHAT_IF = pa.schema(
@@ -112,7 +112,7 @@ WHAT_IF = pa.schema(
 
 
 def record_batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:
-    """Columns, of Arrow or NumPy, as a schema has them."""
+    """Columns of Arrow or NumPy, cast to the types of a schema."""
     arrays = (column if isinstance(column, pa.Array) else pa.array(column) for column in columns)
     pairs = zip(arrays, schema.types, strict=True)
     return pa.RecordBatch.from_arrays([a if a.type == kind else a.cast(kind) for a, kind in pairs], schema=schema)

@@ -20,8 +20,8 @@ _shipped: set[str] = set()
 def ship(spark: SparkSession) -> None:
     """Send this package to the workers of a session, of a cluster or of Spark Connect, unless it has been sent already.
 
-    Without it, and without the package installed there, tasks fail with `No module named 'sojourn'`. NumPy and PyArrow
-    the workers must have of their own. Where Spark runs in one process (`local[*]`) there is nothing to do.
+    Without it, and without the package installed there, tasks fail with `No module named 'sojourn'`. The workers must
+    have NumPy and PyArrow themselves. Where Spark runs in one process (`local[*]`) there is nothing to do.
     """
     context = getattr(spark, "sparkContext", None)  # which Spark Connect does not have
     if context is not None and re.match(r"local(\[|$)", context.master or ""):

@@ -38,7 +38,7 @@ def place_of(key: Hashable, places: Places) -> Place | None:
 
 
 class Watchers:
-    """Which operations watch which key. watch, leave: O(1) a key. Sharded, so that no table grows to stall the rest."""
+    """Which operations watch which key. watch, leave: O(1) per key. Sharded, so that no large table stalls the rest."""
 
     _timer_kind = Timer
 

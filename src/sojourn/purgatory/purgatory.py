@@ -83,7 +83,7 @@ class PurgatoryFace(Lists):
         return PurgatoryStats(self.watched, self.delayed, *self._ended_counts())
 
     def close(self, *, cancel_pending: bool = False) -> list[DelayedOperation]:
-        """Stop, and hand back what is pending; or end it as cancelled, and return what that ended. Twice is once.
+        """Stop, and hand back what is pending; or end it as cancelled, and return what that ended. Idempotent.
 
         A timer that was shared goes on; one of the purgatory's own is closed. In a forked child this does nothing: what
         is pending is the parent's.

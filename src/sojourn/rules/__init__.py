@@ -22,7 +22,6 @@ from .duration import duration_ms as duration_ms
 from .duration import duration_text as duration_text
 from .event import Event as Event
 from .law import decide as decide
-from .law import met_at as met_at
 from .law import openings as openings
 from .law import outcomes as outcomes
 from .law import verdict as verdict
@@ -68,7 +67,6 @@ __all__ = [
     "duration_ms",
     "duration_text",
     "event_error",
-    "met_at",
     "n_of",
     "never",
     "opened",

@@ -75,7 +75,7 @@ def decide(rule: Rule, opening: Event, events: Sequence[Event], ordinal: int = 1
 class Case(NamedTuple):
     """An operation, its outcome, and the evidence.
 
-    `counted`    of each leaf, the events that made it hold, or got it as far as it came: the very ones that were given.
+    `counted`    of each leaf, the events that made it hold, or got it as far as it came: the objects themselves.
     `held_from`  when each leaf came to hold; None if it did not.
     """
 
@@ -109,7 +109,7 @@ def case_of(operation: Operation, events: Sequence[Event]) -> Case:
 
 
 def verdict(met_at: int | None, cancelled_at: int | None, deadline: int) -> tuple[Ending, int]:
-    """How an operation ends, and when: the ties stand here and nowhere else."""
+    """How an operation ends, and when: ties are decided here and nowhere else."""
     if met_at is not None and met_at <= deadline and (cancelled_at is None or met_at <= cancelled_at):
         return "completed", met_at
     if cancelled_at is not None and cancelled_at <= deadline:
@@ -125,11 +125,6 @@ def extended(operation: Operation, alive: Iterable[int]) -> int:
             break
         deadline = at + operation.within_ms
     return deadline
-
-
-def met_at(condition: Condition, events: Sequence[Event], opened_at: int) -> int | None:
-    """The earliest time from the opening on at which the condition holds; None if it never does."""
-    return holds_at(condition, lambda leaf: holds_from(leaf, evidence(leaf, events, opened_at), opened_at))
 
 
 def holds_at(condition: Condition, leaf_time: LeafTime) -> int | None:
@@ -196,7 +191,7 @@ def progress(leaf: Leaf, counted: Sequence[Event], at: int) -> Progress:
 
 
 def decisive_kind(condition: Condition, leaf_time: LeafTime) -> str:
-    """The kind that made a condition hold: in each group, the first part in rule order that held at that very time."""
+    """The kind that made a condition hold: in each group, the first part in rule order that held at that time."""
     if isinstance(condition, Never):
         raise RuleError("never() does not hold")
     if not isinstance(condition, Group):

@@ -47,7 +47,7 @@ def event_error(rule: Rule, event: Event) -> str | None:
 
 
 def source_error(source: object) -> str | None:
-    """Why this can be nobody's name; None if it can."""
+    """Why this cannot be a source; None if it can."""
     return None if isinstance(source, str | int | None) else f"source {source!r} is neither a text nor a whole number"
 
 

@@ -27,10 +27,10 @@ class Rule:
     `opens`        the kind of event that opens an operation.
     `until`        the condition, or the name of a kind for `seen(kind)`; none at all means `never()`.
     `within`       a duration (text, `timedelta`, milliseconds), `column(name)` or `until_column(name)`.
-    `per`          "first": one operation a key, for its earliest opening event; "each": one for every opening event.
+    `per`          "first": one operation per key, for its earliest opening event; "each": one for every opening event.
     `cancels`      the kind of event that cancels.
     `keeps_alive`  the kind of event that moves the deadline to its own time + within. There is no `until` then.
-    `columns`      how a log calls the columns key, kind, at, source and value: kept here, used by the pipelines.
+    `columns`      what a log calls the columns key, kind, at, source and value: kept here, used by the pipelines.
 
     A kind may play several parts. An opening event whose kind is also a signal counts as a signal for its operation,
     since it is stamped like its opening.
@@ -94,7 +94,9 @@ class Rule:
     def _check(self) -> None:
         """Refuse settings that contradict each other."""
         if self.cancels == self.opens:
-            raise RuleError(f"cancels={self.cancels!r} is what opens: each operation would cancel itself", "cancels")
+            raise RuleError(
+                f"cancels={self.cancels!r} is also what opens: each operation would cancel itself", "cancels"
+            )
         if self.keeps_alive is None:
             return
         if self.until != Never():
@@ -130,7 +132,7 @@ class Rule:
 
 @contextmanager
 def _at_fault(field: str | None, prefix: str) -> Iterator[None]:
-    """An error raised inside says so first."""
+    """Errors raised inside get this prefix, and name the field at fault."""
     try:
         yield
     except RuleError as error:
@@ -140,7 +142,7 @@ def _at_fault(field: str | None, prefix: str) -> Iterator[None]:
 def _checked_name(name: str) -> str:
     check_kind(name, "name")
     if "/" in name:
-        raise RuleError("a name has no slash: in an operation id that parts the name from the key", "name")
+        raise RuleError("the name must not contain '/': operation ids use it between name and key", "name")
     return name
 
 

@@ -1,4 +1,4 @@
-"""Where in a TOML text a setting stands. The standard library's parser does not tell, so we look for it."""
+"""On which line of a TOML text a setting is. The standard library's parser does not tell, so we look for it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A waiting operation: the least that must be kept of its events to decide it as the law would, whatever else arrives.
 
-Add events in any order and any cut, merge what was gathered apart, store it and go on elsewhere: the outcome is the one
-that `law.decide` gives for all the events together.
+Add events in any order and in any portions, merge what was gathered apart, store it and go on elsewhere: the outcome is
+the one that `law.decide` gives for all the events together.
 """
 
 from __future__ import annotations

@@ -79,12 +79,12 @@ def within_text(within: Within) -> str:
 
 
 def deadline(within: Within, opening: Event) -> int:
-    """The deadline of the operation that `opening` opens, never before it; `RuleError` if its column is no good."""
+    """The deadline of the operation that `opening` opens, never before it; `RuleError` if its column is invalid."""
     if isinstance(within, int):
         return opening.at + within
     value = (opening.columns or {}).get(within.name)
     if value is None:
-        raise RuleError(f"no {within.name} on {opening.kind!r}; the deadline stands in that column")
+        raise RuleError(f"no {within.name} on {opening.kind!r}; the deadline is read from that column")
     try:
         if isinstance(within, Column):
             return opening.at + duration_ms(value)

@@ -1,4 +1,4 @@
-"""What both builds of the timer share: a task's states, the frozen statistics, and what is refused at the door."""
+"""What both builds of the timer share: a task's states, the frozen statistics, and the checks of arguments."""
 
 from __future__ import annotations
 

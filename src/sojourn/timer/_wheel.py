@@ -155,9 +155,9 @@ class TimingWheel:
 
 
 class DelayQueue:
-    """The non-empty buckets of a hierarchy of wheels in the order they expire: one occupancy bit a bucket.
+    """The non-empty buckets of a hierarchy of wheels in the order they expire: one occupancy bit per bucket.
 
-    However many tasks are pending, finding the next bucket looks at one bit set a level, and a bucket that a
+    However many tasks are pending, finding the next bucket looks at one bit set per level, and a bucket that a
     cancellation emptied is gone at once. Invariant: no non-empty bucket expires before `earliest`.
     """
 

@@ -86,7 +86,7 @@ class Driven(Wheels):
         raise not_to_be_copied(self)
 
     def start(self) -> Self:
-        """Give the timer its driver (on a `ManualClock`, the clock). Starting twice is starting once."""
+        """Give the timer its driver (on a `ManualClock`, the clock). Idempotent."""
         with starting:
             if not self._is_open:
                 self._refuse()
@@ -119,7 +119,7 @@ class Driven(Wheels):
                 self._alarm.set()  # we may have taken the one that was meant for the reaper
 
     def close(self, *, run_pending: bool = False) -> list[TimerTask]:
-        """Stop, and return the tasks left undone, soonest first; or run them here and now. Twice is once.
+        """Stop, and return the tasks left undone, soonest first; or run them here and now. Idempotent.
 
         A task that is running meanwhile is waited for, unless it is the one that closes. When Ctrl-C or an exit in a
         task interrupts the running here and now, closing again goes on with the rest. In a forked child this does

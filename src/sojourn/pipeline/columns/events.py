@@ -22,7 +22,7 @@ from .reasons import Amount, Limit, Validity
 from .times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, has_whole_numbers, is_text, times
 
 LONGEST = 2**31 - 1
-"""So many bytes of text fit a column of Arrow's plain strings."""
+"""How many bytes of text fit a column of Arrow's plain strings."""
 
 _WHOLE = 2**53
 _WHOLE_DECIMAL = r"^-?\d+(?:\.0*)?\z|^0E-\d+\z"
@@ -66,11 +66,11 @@ class EventColumns:
 
     @cached_property
     def kind_code(self) -> Ints:
-        """The place of each row's kind among those that the rules name; -1 if it is none of them."""
+        """The index of each row's kind among those that the rules name; -1 if it is none of them."""
         kinds = self.kind.values
         if not pa.types.is_dictionary(kinds.type):
-            return _places(kinds, self._plan.kinds)
-        return np.append(_places(kinds.dictionary, self._plan.kinds), -1)[_indices(kinds)]
+            return _indices_among(kinds, self._plan.kinds)
+        return np.append(_indices_among(kinds.dictionary, self._plan.kinds), -1)[_indices(kinds)]
 
     @cached_property
     def source_code(self) -> Ints | None:
@@ -136,14 +136,14 @@ class EventColumns:
         return texts(name, self._column(name))
 
     def _dictionary_texts(self, ours: str) -> Texts:
-        """Texts of which there are few: a dictionary of them is left as it is."""
+        """Texts with few different values: a dictionary of them is left as it is."""
         column = self._table[self._plan.columns[ours]]
         if not pa.types.is_dictionary(column.type) or not is_text(column.type.value_type):
             return self._texts(ours)
-        words = column.unify_dictionaries().combine_chunks()
-        if words.dictionary.null_count:
+        values = column.unify_dictionaries().combine_chunks()
+        if values.dictionary.null_count:
             return self._texts(ours)
-        return Texts(words, words.is_null().to_numpy(zero_copy_only=False), np.zeros(len(words), bool))
+        return Texts(values, values.is_null().to_numpy(zero_copy_only=False), np.zeros(len(values), bool))
 
     def _read_number(self, name: str) -> Read:
         if name not in self._read:
@@ -161,20 +161,20 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
-def _places(words: pa.Array, known: Sequence[str]) -> Ints:
-    """The place of each word among those that are known; -1 if it is none of them."""
-    places: Ints = pc.index_in(words, pa.array(known, words.type)).fill_null(-1).to_numpy()
-    return places
+def _indices_among(values: pa.Array, known: Sequence[str]) -> Ints:
+    """The index of each text among the known ones; -1 if it is none of them."""
+    indices: Ints = pc.index_in(values, pa.array(known, values.type)).fill_null(-1).to_numpy()
+    return indices
 
 
-def _indices(words: pa.DictionaryArray) -> Ints:
-    """The place of each word in its dictionary; -1 if there is none."""
-    indices: Ints = words.indices.cast(pa.int32()).fill_null(-1).to_numpy()
+def _indices(encoded: pa.DictionaryArray) -> Ints:
+    """The index of each text in its dictionary; -1 if it is missing."""
+    indices: Ints = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy()
     return indices
 
 
 def texts(name: str, column: pa.Array) -> Texts:
-    """A column as text; whole numbers count as such. `ConfigError` if it is made of something else."""
+    """A column as text; whole numbers become text. `ConfigError` if it holds anything else."""
     if column.type != plain_type(column.type):
         column = column.cast(plain_type(column.type))
     is_missing = column.is_null().to_numpy(zero_copy_only=False)

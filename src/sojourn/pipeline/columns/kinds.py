@@ -27,7 +27,7 @@ def kind_text(kind: pa.DataType) -> str:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type itself, without dictionaries, views, and bytes of a fixed number."""
+    """The type without dictionaries and views; bytes of a fixed length are bytes."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if pa.types.is_fixed_size_binary(kind):
@@ -36,7 +36,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def without_views(kind: pa.DataType) -> pa.DataType:
-    """The type that can be filtered and taken from: Arrow cannot do so with views of texts and bytes."""
+    """The type without views of texts and bytes, from which Arrow can neither filter nor take rows."""
     if pa.types.is_string_view(kind):
         return pa.large_string()
     if pa.types.is_binary_view(kind):
@@ -51,7 +51,7 @@ def without_views(kind: pa.DataType) -> pa.DataType:
 
 
 def table_without_views(table: pa.Table) -> pa.Table:
-    """The same table, of types that can be filtered and taken from."""
+    """The same table, of types from which Arrow can filter and take rows."""
     fields = [_field_without_views(field) for field in table.schema]
     return table if fields == list(table.schema) else table.cast(pa.schema(fields, table.schema.metadata))
 

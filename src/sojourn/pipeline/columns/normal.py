@@ -1,7 +1,7 @@
 """The normal form: events as Arrow columns of the plan. Every engine makes it here, and the kernel reads nothing else.
 
 key         text
-kind        a code: the place of the kind in the plan
+kind        a code: the index of the kind in the plan
 at          epoch milliseconds
 source      text, or a code that is the same for the same source; only if a rule counts sources that are not the key
 number_0    ... the plan's numbers, in its order; null where there is none
@@ -31,7 +31,7 @@ class Normal(NamedTuple):
 
     events: pa.RecordBatch
     has_time: Flags
-    """Which rows say when they were, whatever else is wrong with them."""
+    """Which rows have a time, whatever else is wrong with them."""
     usable: Ints
     """Rows that some rule names and can use, as far as the row itself tells."""
     reasons: list[Reasons]
@@ -44,7 +44,7 @@ class Normal(NamedTuple):
     @property
     def aside(self) -> int:
         """How many times a row is set aside: by all rules, or by one."""
-        return sum(int(np.count_nonzero(found.reason >= 0)) for found in self.reasons)
+        return sum(int(np.count_nonzero(reasons.reason >= 0)) for reasons in self.reasons)
 
 
 def number_column(place: int) -> str:
@@ -56,7 +56,7 @@ def deadline_column(place: int) -> str:
 
 
 def number_types(plan: Plan, log: pa.Schema) -> dict[str, pa.DataType]:
-    """The types of the plan's numbers in a log with these columns; that one of them has no numbers is found later."""
+    """The types of the plan's numbers in a log with these columns. A column without numbers is refused later."""
     kinds = {name: plain_type(log.field(plan.column_of(name)).type) for name in plan.numbers}
     return {name: number_type(kind) or pa.float64() for name, kind in kinds.items()}
 
@@ -75,10 +75,10 @@ def has_sources(plan: Plan) -> bool:
 
 
 def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *, opens: bool = True) -> Normal:
-    """The events of a table. Rows that cannot be used are void: `usable` leaves them out.
+    """The events of a table. What rows that cannot be used hold means nothing: `usable` leaves them out.
 
-    Parts of a log that are to be put together have one `schema`. Without one, for a log that is all here, sources are
-    codes, and columns are no wider than they need.
+    Parts of a log that will be put together share a `schema`. Without one, for a whole log, sources are codes, and
+    columns are no wider than they need to be.
     """
     log = EventColumns(table, plan)
     is_usable, reasons = checked(plan, log, len(table), opens=opens)
@@ -104,7 +104,7 @@ def _columns(log: EventColumns, plan: Plan, *, opens: bool, has_codes: bool) -> 
 def kernel_events(
     plan: Plan, events: pa.Table | pa.RecordBatch, order: Ints, starts: Ints, key: Ints | None = None
 ) -> Events:
-    """Events in the normal form as the kernel wants them: in this order, of which `starts` begin groups.
+    """Events in the normal form as the kernel wants them: in this order, with a group at each of `starts`.
 
     Where the sources are the keys, they have no column; `key` has a number for that of each row, in this order.
     """

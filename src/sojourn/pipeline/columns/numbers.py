@@ -43,13 +43,13 @@ class Read(NamedTuple):
     values: pa.Array
     is_missing: Flags
     is_bad: Flags
-    """What there is is not a number."""
+    """There is something, but not a number."""
     is_long: Flags
     """It has too many digits."""
 
 
 def number_type(kind: pa.DataType) -> pa.DataType | None:
-    """The type that numbers of a column have, whatever part of it is read; None if it has no numbers."""
+    """The type in which a column's numbers are kept, whichever part of it is read; None if it has no numbers."""
     if pa.types.is_uint64(kind):
         return _UINT64
     if pa.types.is_integer(kind):
@@ -60,7 +60,7 @@ def number_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 def read_numbers(name: str, column: pa.Array) -> Read:
-    """The numbers of a column; `ConfigError` if it is made of something else."""
+    """The numbers of a column; `ConfigError` if it holds anything else."""
     is_missing = column.is_null().to_numpy(zero_copy_only=False)
     nowhere = np.zeros(len(column), bool)
     kind = number_type(column.type)
@@ -93,7 +93,7 @@ def kernel_numbers(column: pa.Array) -> Numbers:
 
 
 def _decimal_type(kind: pa.DataType) -> pa.DataType:
-    """The same, of 128 or 256 bits, with no digits left out before the point; float64 if there is no such type."""
+    """A decimal type of 128 or 256 bits, with all digits before the point; float64 if there is no such type."""
     precision, scale = kind.precision - min(0, kind.scale), max(0, kind.scale)
     if max(precision, scale) > _MOST_DIGITS:
         return pa.float64()
@@ -145,7 +145,7 @@ def _is_narrow(words: NDArray[Any]) -> bool:
 
 
 def _without_trailing_zeros(column: pa.Array) -> pa.Array:
-    """The same numbers with no more places than they need: they are often as wide as their type only."""
+    """The same numbers with no more decimal places than they need, which is often fewer than their type has."""
     wide = column.cast(pa.decimal256(_MOST_DIGITS, column.type.scale))
     low, high = 0, column.type.scale
     while low < high:

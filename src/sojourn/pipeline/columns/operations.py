@@ -21,7 +21,7 @@ from .reasons import GIVEN_TWICE, Limit, OperationFacts, Validity, operation_che
 from .times import NEGATIVE, TOO_FAR, UNKNOWN, durations, times
 
 OPERATION = "operation"
-"""An operation, where its id is too long a word: a number."""
+"""The number of an operation, where its id would be too long."""
 
 ON_ONE_KEY = pa.schema(
     [
@@ -32,18 +32,18 @@ ON_ONE_KEY = pa.schema(
         (DEADLINE, pa.int64()),
     ]
 )
-"""Operations that wait on one key each; RULE is the place of the rule."""
+"""Operations that wait on one key each; RULE is the index of the rule."""
 
 WATCHES = pa.schema([(KEY, pa.string()), (OPERATION, pa.int64()), (RULE, pa.int32()), (OPENED_AT, pa.int64())])
 """A row for each key that an operation waits on."""
 
 _MANY_KEYS = 8
-"""Up to so many each is compared with each."""
+"""Up to this many keys of an operation are compared one by one."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """Operations that can be used. Number i waits on keys[starts[i]:starts[i + 1]], under the rule of place rule[i]."""
+    """Operations that can be used. Number i waits on keys[starts[i]:starts[i + 1]], under the rule of index rule[i]."""
 
     operation_id: pa.Array
     rule: Ints
@@ -54,7 +54,7 @@ class Given:
 
     @staticmethod
     def of(rows: pa.Table) -> Given:
-        """Operations that were a table before, with the columns of `schema.GIVEN`."""
+        """Operations from a table with the columns of `schema.GIVEN`."""
         keys = in_one_piece(rows[KEYS])
         counts = pc.list_value_length(keys).cast(pa.int64()).to_numpy()
         name = in_one_piece(rows[OPERATION_ID])
@@ -72,10 +72,10 @@ class Given:
         return record_batch(ON_ONE_KEY, [self.shown_key, self.operation_id, self.rule, self.opened_at, self.deadline])
 
     def watches(self, number: Ints) -> pa.RecordBatch:
-        """Each key that an operation waits on, once, as `WATCHES`; `number` is what each is known by.
+        """Each key that an operation waits on, once, as `WATCHES`; `number` identifies the operations.
 
-        In the order in which keys are there: they are long, and are moved once, by whoever deals them out. An operation
-        whose number is below 0 is left out.
+        Keys keep their order: they are long, and are moved once, when they are dealt out. An operation whose number is
+        below 0 is left out.
         """
         owner = self.owner
         watches = record_batch(WATCHES, [self.keys, number[owner], self.rule[owner], self.opened_at[owner]])
@@ -109,50 +109,50 @@ class Given:
 
 def read_operations(table: pa.Table, plan: Plan) -> tuple[Given, pa.Table]:
     """The operations, and the rows that are set aside."""
-    found, reason, reasons = checked_operations(table, plan)
-    reason[_given_twice(found, np.flatnonzero(reason < 0))] = len(reasons)
-    return found.where(reason < 0), quarantined(table, reason, [*reasons, GIVEN_TWICE], None)
+    given, reason, reasons = checked_operations(table, plan)
+    reason[_given_twice(given, np.flatnonzero(reason < 0))] = len(reasons)
+    return given.where(reason < 0), quarantined(table, reason, [*reasons, GIVEN_TWICE], None)
 
 
 def usable_operations(table: pa.Table, plan: Plan) -> Given:
-    """The operations, of some of the rows that there are: another one may have the same name."""
-    found, reason, _ = checked_operations(table, plan)
-    return found.where(reason < 0)
+    """The operations in a part of a table: another part may have operations with the same ids."""
+    given, reason, _ = checked_operations(table, plan)
+    return given.where(reason < 0)
 
 
-def first_of_each_name(found: Given, hashed: Hashes) -> Ints:
-    """The rows that are not given twice, by the hashes of their names: an order that the rows alone decide."""
+def first_of_each_name(given: Given, hashed: Hashes) -> Ints:
+    """The first row of each id, by the hashes of the ids: an order that depends on the rows alone."""
     order = np.argsort(hashed)
     is_same = np.diff(hashed[order]) == 0
     if not is_same.any():
         return order
     places = np.flatnonzero(np.append(is_same, False) | np.append(False, is_same))
-    ordered = sorted((hashed[row], *_content(found, row), row) for row in order[places].tolist())
+    ordered = sorted((hashed[row], *_content(given, row), row) for row in order[places].tolist())
     order[places] = [entry[-1] for entry in ordered]
     is_first = np.ones(len(order), bool)
     is_first[places[1:]] = [one[1] != before[1] for before, one in pairwise(ordered)]
     return order[is_first]
 
 
-def is_repeated(found: Given) -> Flags:
-    """Of all keys, those that their operation has named before."""
-    owner, counts = found.owner, np.diff(found.starts)
+def is_repeated(given: Given) -> Flags:
+    """Which keys their operation has named before."""
+    owner, counts = given.owner, np.diff(given.starts)
     repeated = np.zeros(len(owner), bool)
     if counts.max(initial=0) > _MANY_KEYS:
-        code = found.keys.dictionary_encode().indices.to_numpy()
+        code = given.keys.dictionary_encode().indices.to_numpy()
         order = order_by(owner, code)
         owner, code = owner[order], code[order]
         repeated[order[1:]] = (owner[1:] == owner[:-1]) & (code[1:] == code[:-1])
         return repeated
     for further in range(1, int(counts.max(initial=0))):
         is_same = owner[further:] == owner[:-further]
-        is_same &= pc.equal(found.keys[further:], found.keys[:-further]).to_numpy(zero_copy_only=False)
+        is_same &= pc.equal(given.keys[further:], given.keys[:-further]).to_numpy(zero_copy_only=False)
         repeated[further:] |= is_same
     return repeated
 
 
 def checked_operations(table: pa.Table, plan: Plan) -> tuple[Given, Ints, list[str]]:
-    """All rows, and for each the place of the reason why it cannot be used, -1 if there is none."""
+    """All rows, and for each the index of the reason why it cannot be used, -1 if there is none."""
     plan.check_operations(table.column_names)
     operation_id = texts(OPERATION_ID, in_one_piece(table[OPERATION_ID]))
     opened_at = times(OPENED_AT, in_one_piece(table[OPENED_AT]), plan.unit)
@@ -167,8 +167,8 @@ def checked_operations(table: pa.Table, plan: Plan) -> tuple[Given, Ints, list[s
         limit,
     )
     reason, reasons = reasons_of(operation_checks(facts), len(table))
-    found = Given(operation_id.values, rule, opened_at.ms, opened_at.ms + within, _starts(counts), waited.values)
-    return found, reason, reasons
+    given = Given(operation_id.values, rule, opened_at.ms, opened_at.ms + within, _starts(counts), waited.values)
+    return given, reason, reasons
 
 
 def _keys(table: pa.Table) -> tuple[Ints, Texts]:
@@ -182,7 +182,7 @@ def _keys(table: pa.Table) -> tuple[Ints, Texts]:
 
 
 def _keys_validity(counts: Ints, keys: Texts) -> Validity:
-    """Missing if an operation has no key at all, or just nothing; bad if one of several is."""
+    """Missing if an operation has no key, or only a null; bad if one of its keys is missing or bad."""
     is_bad = _any(counts, keys.is_missing | keys.is_bad)
     is_nothing = (counts == 0) | ((counts == 1) & _any(counts, keys.is_missing))
     return Validity(is_nothing, is_bad & ~is_nothing)
@@ -195,7 +195,7 @@ def _any(counts: Ints, flags: Flags) -> Flags:
 
 
 def _rules(table: pa.Table, plan: Plan) -> Ints:
-    """The place of each operation's rule; -1 if there is no such rule."""
+    """The index of each operation's rule; -1 if there is no such rule."""
     if RULE not in table.column_names:
         return np.zeros(len(table), np.int64)
     names = texts(RULE, in_one_piece(table[RULE])).values
@@ -212,26 +212,26 @@ def _within(table: pa.Table, plan: Plan, rule: Ints) -> tuple[Ints, Limit | None
     return np.maximum(ms, 0), Limit(is_missing, ms == UNKNOWN, ms == NEGATIVE, ms == TOO_FAR)
 
 
-def _given_twice(found: Given, rows: Ints) -> Ints:
-    """Those of the rows whose name another one has that is opened and due before it."""
-    shards = dealt_out(found.operation_id, rows, shards_for(len(rows)))
-    return np.concatenate(in_parallel(lambda own: _twice_among(found, own), shards))
+def _given_twice(given: Given, rows: Ints) -> Ints:
+    """The rows whose id another row has that is opened and due before."""
+    shards = dealt_out(given.operation_id, rows, shards_for(len(rows)))
+    return np.concatenate(in_parallel(lambda shard: _twice_among(given, shard), shards))
 
 
-def _twice_among(found: Given, rows: Ints) -> Ints:
-    encoded = found.operation_id.take(pa.array(rows)).dictionary_encode()
+def _twice_among(given: Given, rows: Ints) -> Ints:
+    encoded = given.operation_id.take(pa.array(rows)).dictionary_encode()
     if len(encoded.dictionary) == len(rows):
         return rows[:0]
     code = encoded.indices.to_numpy()
-    ordered = sorted((*_content(found, row), row) for row in rows[np.bincount(code)[code] > 1].tolist())
+    ordered = sorted((*_content(given, row), row) for row in rows[np.bincount(code)[code] > 1].tolist())
     return np.array([one[-1] for before, one in pairwise(ordered) if before[0] == one[0]], np.int64)
 
 
-def _content(found: Given, row: int) -> tuple[Any, ...]:
-    """All that an operation says, in the order in which those of one name are compared."""
-    keys = found.keys[found.starts[row] : found.starts[row + 1]].to_pylist()
-    named = found.operation_id[row].as_py(), found.opened_at[row], found.deadline[row]
-    return *named, tuple(key.encode() for key in keys), found.rule[row]
+def _content(given: Given, row: int) -> tuple[Any, ...]:
+    """All that an operation says, in the order in which operations of one id are compared."""
+    keys = given.keys[given.starts[row] : given.starts[row + 1]].to_pylist()
+    named = given.operation_id[row].as_py(), given.opened_at[row], given.deadline[row]
+    return *named, tuple(key.encode() for key in keys), given.rule[row]
 
 
 def _starts(counts: Ints) -> Ints:

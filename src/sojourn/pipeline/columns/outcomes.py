@@ -27,7 +27,7 @@ def outcome_table(
 ) -> pa.Table:
     """A row for each operation, as `schema.DECIDED`.
 
-    `key` and, where operations have names of their own, `operation_id` go with them.
+    `key` and, where operations have ids of their own, `operation_id` are in the order of the operations.
     """
     columns = {
         S.OPERATION_ID: _operation_ids(rule, key, operations) if operation_id is None else _texts_of(operation_id),

@@ -22,32 +22,32 @@ _NEEDLESS = r"(?:(\.\d*[1-9])0+|\.0+)(Z?)$"
 
 
 class Reasons(NamedTuple):
-    """Why a rule cannot use rows, or, if it is None, no rule: for each row a place in `texts`, -1 if it has none."""
+    """Why a rule cannot use rows; if it is None, why no rule can. For each row an index in `texts`, or -1."""
 
     rule: str | None
     reason: Ints
     texts: list[str]
 
 
-def set_aside(events: pa.Table, found: Reasons) -> pa.Table:
+def set_aside(events: pa.Table, reasons: Reasons) -> pa.Table:
     """The rows of a log that cannot be used for these reasons, as `schema.QUARANTINE`."""
-    return quarantined(events, found.reason, found.texts, found.rule)
+    return quarantined(events, reasons.reason, reasons.texts, reasons.rule)
 
 
 def checked(plan: Plan, log: EventColumns, count: int, *, opens: bool) -> tuple[Flags, list[Reasons]]:
-    """Which of so many rows are of use to some rule; and why others are of none, or not to one of the rules."""
+    """Which of `count` rows can be used; and why others cannot, by any rule or by one of them."""
     reason, texts = reasons_of(row_checks(log), count)
-    found = [Reasons(None, reason, texts)]
+    all_reasons = [Reasons(None, reason, texts)]
     is_usable = reason < 0
     for rule in plan.rules:
         reason, texts = reasons_of(rule_checks(rule, log, opens=opens), count)
         reason[~is_usable] = -1
-        found.append(Reasons(rule.name, reason, texts))
-    return is_usable, found
+        all_reasons.append(Reasons(rule.name, reason, texts))
+    return is_usable, all_reasons
 
 
 def reasons_of(checks: Sequence[Check], count: int) -> tuple[Ints, list[str]]:
-    """For each row the place of its reason, -1 if it has none; and the reasons."""
+    """For each row the index of its reason, -1 if it has none; and the reasons."""
     reason = np.full(count, -1)
     for place in reversed(range(len(checks))):
         reason[checks[place][0]] = place
@@ -58,10 +58,10 @@ def quarantined(events: pa.Table, reason: Ints, texts: list[str], rule: str | No
     rows = np.flatnonzero(reason >= 0)
     reasons = pa.array(texts, pa.string()).take(pa.array(reason[rows]))
     rule_names = pa.repeat(pa.scalar(rule, pa.string()), len(rows))
-    own = events.take(pa.array(rows))
+    unusable = events.take(pa.array(rows))
     if CORRUPT_REASON in events.column_names:
-        return pa.table([rule_names, *_with_lines(own, reasons)], schema=QUARANTINE)
-    return pa.table([rule_names, reasons, as_json(own)], schema=QUARANTINE)
+        return pa.table([rule_names, *_with_lines(unusable, reasons)], schema=QUARANTINE)
+    return pa.table([rule_names, reasons, as_json(unusable)], schema=QUARANTINE)
 
 
 def _with_lines(rows: pa.Table, reasons: pa.Array) -> tuple[pa.Array, pa.Array]:
@@ -73,7 +73,7 @@ def _with_lines(rows: pa.Table, reasons: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def without_lines(rows: pa.Table) -> pa.Table:
-    """The columns of the log itself."""
+    """The rows with the columns of the log itself."""
     return rows.select([name for name in rows.column_names if name not in (CORRUPT, CORRUPT_REASON)])
 
 

@@ -1,7 +1,7 @@
-"""Why a row is set aside: the same checks, in the same order and words, whatever the columns are made of.
+"""Why a row is set aside: the same checks, in the same order and with the same reasons, for every engine.
 
-A flag is a column of booleans, NumPy's or Spark's: both know & and |. The reasons are those of `rules.event_error`, but
-for the value itself, which stands in the row: so there are few different ones, and they can be counted.
+A flag is a column of booleans. The reasons are those of `rules.event_error`, without the value itself, which is in the
+row: so there are few different ones, and they can be counted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Amount(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """What is known of a column that deadlines stand in."""
+    """What is known of a column of deadlines."""
 
     is_missing: Flag
     is_bad: Flag
@@ -79,7 +79,7 @@ _BAD = {
 
 
 def row_checks(facts: Facts) -> list[Check]:
-    """What makes a row useless to any rule."""
+    """What makes a row useless to every rule."""
     columns = facts.validity
     missing = [(column.is_missing, f"no {name}") for name, column in columns.items() if name != "source"]
     return missing + [(column.is_bad, _BAD[name]) for name, column in columns.items()]
@@ -107,18 +107,18 @@ def _limit_checks(rule: Rule, facts: Facts) -> list[Check]:
     if isinstance(rule.within, int):
         return []
     opens, limit, what = facts.is_kind(rule.opens), facts.limit(rule.within), f"{rule.within.name} of {rule.opens!r}"
-    kind = "duration" if isinstance(rule.within, Column) else "time"
-    missing = f"no {rule.within.name} on {rule.opens!r}; the deadline stands in that column"
+    kind = "a duration" if isinstance(rule.within, Column) else "a time"
+    missing = f"no {rule.within.name} on {rule.opens!r}; the deadline is read from that column"
     return [
         (opens & limit.is_missing, missing),
-        (opens & limit.is_bad, f"{what} is no {kind}"),
+        (opens & limit.is_bad, f"{what} is not {kind}"),
         (opens & limit.is_negative, f"{what} is a negative duration"),
-        (opens & limit.is_far, f"{what} is too far"),
+        (opens & limit.is_far, f"{what} is too long"),
     ]
 
 
 def operation_checks(facts: OperationFacts) -> list[Check]:
-    """What makes a row of a table of operations useless; that its name was given before is for the engines to find."""
+    """What makes a row of a table of operations useless; the engines themselves find ids that are given twice."""
     checks = [
         (facts.operation_id.is_missing, "no operation_id"),
         (facts.keys.is_missing, "no keys"),
@@ -131,9 +131,9 @@ def operation_checks(facts: OperationFacts) -> list[Check]:
     if facts.within is not None:
         checks += [
             (facts.within.is_missing, "no within"),
-            (facts.within.is_bad, "within is no duration"),
+            (facts.within.is_bad, "within is not a duration"),
             (facts.within.is_negative, "within is a negative duration"),
-            (facts.within.is_far, "within is too far"),
+            (facts.within.is_far, "within is too long"),
         ]
     return checks
 

@@ -29,7 +29,7 @@ AUTO = {
 """Unless the unit is named, a bare number is in the first of these units in which it is closer to zero than this.
 
 Each number is looked at by itself, as only the local engine sees a whole column at once. The largest whole numbers are
-no times: programs write them for "never" and "unknown".
+not times: programs write them for "never" and "unknown".
 """
 
 DATES = ((19_000_101, 22_001_231), (19_000_101_000_000, 22_001_231_235_959))
@@ -49,14 +49,14 @@ FRACTION = r"^-?\d{1,18}\.\d{1,18}\z"
 """A number with a fraction, written as text."""
 
 NEGATIVE, TOO_FAR, UNKNOWN = -1, -2, -3
-"""What `text_ms` says of texts that are no duration that we can use."""
+"""What `text_ms` returns for texts that are not a duration that we can use."""
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _DAY_MS = 86_400_000
 
 
 class Times(NamedTuple):
-    """Epoch milliseconds; void where there was nothing, or nothing that could be read."""
+    """Epoch milliseconds, which mean nothing where a time is missing or bad."""
 
     ms: Ints
     is_missing: Flags
@@ -64,7 +64,7 @@ class Times(NamedTuple):
 
 
 def times(name: str, column: pa.Array, unit: Unit, *, up: bool = False) -> Times:
-    """The times of a column, rounded down to the millisecond, or `up`; `ConfigError` if it is made of others.
+    """The times of a column, rounded down to the millisecond, or `up`; `ConfigError` if it holds anything else.
 
     What is finer than a microsecond is cut off first: Spark has nothing finer.
     """
@@ -137,7 +137,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def has_whole_numbers(kind: pa.DataType) -> bool:
-    """Whether it has nothing but whole numbers. As uint64 Spark has decimals."""
+    """Whether a type holds nothing but whole numbers: decimals too, which is what Spark makes of uint64."""
     return bool(pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0))
 
 
@@ -213,7 +213,7 @@ def _by_size(count: NDArray[Any], in_ms: Callable[[NDArray[Any], str], tuple[Int
 
 
 def _floats_in_ms(count: NDArray[np.float64], unit: str, up: bool) -> tuple[Ints, Flags]:
-    """To the microsecond: a float of today's epoch nanoseconds knows no better, one of seconds hardly."""
+    """To the microsecond: a float of today's epoch time, in nanoseconds or in seconds, is hardly more precise."""
     per_ms = _PER_SECOND[unit] / 1000
     is_bad = ~(np.abs(count) <= FARTHEST_MS * per_ms)
     count = np.where(is_bad, 0, count)
@@ -225,7 +225,7 @@ def _floats_in_ms(count: NDArray[np.float64], unit: str, up: bool) -> tuple[Ints
 
 
 def _from_dates(number: Ints) -> tuple[Ints, Flags]:
-    """Of numbers as 20240131, or as 20240131235959."""
+    """Times from numbers such as 20240131, or 20240131235959."""
     has_clock = number >= 10**13
     date, clock = np.where(has_clock, number // 10**6, number), np.where(has_clock, number % 10**6, 0)
     year, hour = date // 10_000, clock // 10_000
@@ -236,7 +236,7 @@ def _from_dates(number: Ints) -> tuple[Ints, Flags]:
 
 
 def _days(year: Ints, month: Ints, day: Ints) -> tuple[Ints, Flags]:
-    """Days since the epoch, and which of the dates the calendar does not have."""
+    """Days since the epoch, and which of the dates are not in the calendar."""
     months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
     days = months.astype("M8[D]") + (day - 1)
     return days.astype(np.int64), (days.astype("M8[M]") != months) | (month < 1) | (month > 12)

@@ -44,7 +44,7 @@ def _raw(stream: Any, size: int) -> Iterator[bytes]:
 
 
 def _in_utf_8(blocks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """Bytes that are not what they should be are not UTF-8 either: whoever reads the line finds out."""
+    """Bytes that cannot be decoded become bytes that are not UTF-8, so that their line is set aside when it is read."""
     first = next(blocks, b"")
     if encoding == "utf-8" and first[:2] in _UTF_16:
         encoding = "utf-16"
@@ -60,7 +60,7 @@ def _in_utf_8(blocks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
 
 
 def _mark(error: UnicodeError) -> tuple[str, int]:
-    """In place of what cannot be decoded, a sign that becomes the byte FF, which UTF-8 never has."""
+    """In place of what cannot be decoded, a character that becomes the byte FF, which UTF-8 never has."""
     assert isinstance(error, UnicodeDecodeError)
     return "\udcff", error.end
 

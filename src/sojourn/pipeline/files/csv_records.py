@@ -1,8 +1,8 @@
-"""Records of CSV, as RFC 4180 has them, and what to do with quotes that are none.
+"""Records of CSV, as RFC 4180 has them, and what to do with stray quotes.
 
 A field that starts with a quote ends with one, and a separator or a line break follows; a quote inside is doubled, and
-line breaks inside are kept. Elsewhere a quote is a sign like any other, as is a backslash everywhere. So each line can
-be told at a glance to be a record by itself, or to need a closer look: and only those lines get one here.
+line breaks inside are kept. Elsewhere a quote is a character like any other, as is a backslash everywhere. So it shows
+at a glance that a line is a record by itself, or that it needs a closer look: and only those lines get one here.
 
 A stray quote at the start of a field would swallow all that follows. So a record has at most `CsvFormat.lines` lines;
 and if it has `SUSPICIOUS` lines or more, and every line inside is a record by itself, it is not believed either. Then
@@ -40,7 +40,7 @@ class Records(NamedTuple):
     has_breaks: bool
     bad: list[Bad]
     rest: bytes
-    """What cannot be told without the bytes that follow."""
+    """What cannot be decided without the bytes that follow."""
 
 
 class Record(NamedTuple):
@@ -52,7 +52,7 @@ class Record(NamedTuple):
 
 
 def records_of(data: bytes, format: CsvFormat, columns: int, *, is_last: bool) -> Records:
-    """The records of so many fields in some bytes, which start with one. Others than that are left to Arrow to find."""
+    """The records in some bytes, which start with one. Those with more or fewer fields are left for Arrow to find."""
     end = len(data) if is_last else end_of_lines(data)
     whole, rest = data[:end], data[end:]
     if is_text(whole) and (not format.quote or format.quote not in whole or are_plain(whole, format)):
@@ -90,17 +90,17 @@ def _is_doubtful(data: bytes, lines: Lines, format: CsvFormat) -> Flags:
     return is_doubtful
 
 
-def _has_doubtful_quotes(signs: Bytes, lines: Lines, format: CsvFormat) -> Flags:
+def _has_doubtful_quotes(characters: Bytes, lines: Lines, format: CsvFormat) -> Flags:
     """Quotes open and close by turns; each that opens stands after, and each that closes before, a boundary.
 
-    A doubled one closes and opens, and is its own boundary. Where none could open a field, all are signs like others.
+    A doubled one closes and opens, and is its own boundary. Where none could open a field, all are plain characters.
     """
-    quotes = np.flatnonzero(signs == format.quote[0])
+    quotes = np.flatnonzero(characters == format.quote[0])
     bounds = np.append(np.searchsorted(quotes, lines.starts), len(quotes))
     counts = np.diff(bounds)
     opens = (np.arange(len(quotes)) - np.repeat(bounds[:-1], counts)) % 2 == 0
-    before = _boundaries(signs, quotes - 1, format)
-    is_good = np.where(opens, before, _boundaries(signs, quotes + 1, format))
+    before = _boundaries(characters, quotes - 1, format)
+    is_good = np.where(opens, before, _boundaries(characters, quotes + 1, format))
     line = np.repeat(np.arange(len(counts)), counts)
     is_doubtful: Flags = counts % 2 == 1
     is_doubtful[line[~is_good]] = True
@@ -110,14 +110,14 @@ def _has_doubtful_quotes(signs: Bytes, lines: Lines, format: CsvFormat) -> Flags
     return is_doubtful & may_open
 
 
-def _boundaries(signs: Bytes, places: Places, format: CsvFormat) -> Flags:
+def _boundaries(characters: Bytes, places: Places, format: CsvFormat) -> Flags:
     """Where a separator stands, a quote, or a line break, or nothing at all."""
     is_boundary = np.zeros(256, bool)
     is_boundary[[format.sep[0], format.quote[0], LF, CR]] = True
-    found: Flags = is_boundary[signs.take(places, mode="clip")]
+    found: Flags = is_boundary[characters.take(places, mode="clip")]
     if len(places) and places[0] < 0:
         found[0] = True
-    if len(places) and places[-1] == len(signs):
+    if len(places) and places[-1] == len(characters):
         found[-1] = True
     return found
 
@@ -178,7 +178,7 @@ class _Scan:
         return record if len(record.fields) == self.columns else Record([], record.lines, FIELDS)
 
     def record(self, line: int, at_most: int) -> Record | None:
-        """The fields from a line on, in so many lines; a record that is none has one line."""
+        """The fields from a line on, in at most so many lines; an invalid record has one line."""
         data, sep, quote = self.data, self.format.sep, self.format.quote
         end, last = self._end(line), self._end(min(line + at_most, len(self.lines.ends)) - 1)
         fields: list[bytes] = []
@@ -205,7 +205,7 @@ class _Scan:
         return int(self.lines.ends[line])
 
     def _closing(self, at: int, last: int) -> int:
-        """The quote that closes a field; -1 if there is none before the last sign."""
+        """The quote that closes a field; -1 if there is none before `last`."""
         quote = self.format.quote
         stop = self.data.find(quote, at, last)
         while stop >= 0 and stop + 1 < last and self.data[stop + 1 : stop + 2] == quote:

@@ -26,7 +26,7 @@ class CsvFile:
         self.names = self._read_names()
 
     def records(self) -> Iterator[Records]:
-        """All records of the file; each time as many as have been read. To be asked for once."""
+        """All records of the file, each time as many as have been read. It can be iterated once."""
         while self.names:
             found = records_of(self._data, self._format, len(self.names), is_last=self._is_last)
             yield found
@@ -86,7 +86,7 @@ def parsed(found: Records, names: Sequence[str], format: CsvFormat) -> Rows:
         return "skip"
 
     places = [str(place) for place in range(len(names))]
-    # Arrow takes a byte order mark for none of the text, which it is not in the middle of a file.
+    # Arrow would drop a byte order mark, which in the middle of a file is text.
     text = b"\n" + found.text if found.text.startswith(BOM) else found.text
     table = csv.read_csv(
         pa.BufferReader(text),

@@ -129,7 +129,7 @@ class Drafts:
     def _clean(self, *, is_published: bool = False) -> None:
         """Delete the drafts. What was kept of earlier outputs goes only if new ones have taken its place."""
         for scratch in () if not is_published and self._holds_earlier() else tuple(self._scratch):
-            with suppress(Exception):  # what matters has happened; and nothing is to hide why it has not
+            with suppress(Exception):  # failing to clean up must not hide another error
                 self._scratch.pop(scratch).delete(scratch)
         for folder in self._made:
             with suppress(OSError):  # somebody else has put something there

@@ -2,7 +2,7 @@
 
 A line has one object, or several. A file in order is read by Arrow in one go. A line that starts with { and ends with }
 cannot be part of an object that goes on in another line, since } and { never meet inside of one: so what Arrow finds in
-such lines is what stands in each of them. All other lines are looked at, and so are those that Arrow refuses.
+such lines is what each of them has. All other lines are looked at one by one, and so are those that Arrow refuses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .json_values import DEEPEST, NOT_JSON, NOT_UTF_8, common_schema, rows_of
 from .lines import BOM, Bad, Lines, Rows, is_text, lines_of, united
 
 FEW = 200
-"""So many lines are read one by one where Arrow gives up; of more, each half is tried again."""
+"""Up to this many lines are read one by one where Arrow gives up; of more, each half is tried again."""
 
 SAMPLE = 1 << 16
 _BLANKS = b" \t\r" + BOM
@@ -35,7 +35,7 @@ def read_block(data: bytes, schema: pa.Schema | None = None) -> Rows:
 
 
 def _sorted_out(data: bytes) -> tuple[bytes, Lines, list[Bad]]:
-    """The lines that may be objects, and those that are none."""
+    """The lines that may be objects, and those that cannot be."""
     lines = lines_of(data)
     is_good = _looks_good(data, lines)
     if is_good.all() and is_text(data):
@@ -56,11 +56,11 @@ def _sorted_out(data: bytes) -> tuple[bytes, Lines, list[Bad]]:
 
 
 def _looks_good(data: bytes, lines: Lines) -> NDArray[np.bool_]:
-    signs = np.frombuffer(data, np.uint8)
-    if not len(signs):
+    characters = np.frombuffer(data, np.uint8)
+    if not len(characters):
         return np.zeros(len(lines.starts), bool)
-    starts = signs.take(lines.starts, mode="clip") == ord("{")
-    ends = signs.take(lines.ends - 1, mode="clip") == ord("}")
+    starts = characters.take(lines.starts, mode="clip") == ord("{")
+    ends = characters.take(lines.ends - 1, mode="clip") == ord("}")
     return np.asarray(starts & ends & (lines.ends > lines.starts))
 
 
@@ -69,7 +69,7 @@ def _read(text: bytes, lines: Lines, schema: pa.Schema | None) -> Rows:
         try:
             table = _read_by_arrow(text, schema)
             if _is_exact(table):
-                return Rows(table if schema is None else _chosen(table, schema), [])
+                return Rows(table if schema is None else cast(table, schema), [])
         except pa.ArrowInvalid as error:
             if len(lines.starts) > FEW and _CHANGED not in str(error):
                 return _read_in_halves(text, lines, schema)
@@ -90,13 +90,13 @@ def _each(text: bytes, lines: Lines) -> list[bytes]:
 
 
 def _is_risky(text: bytes, lines: int) -> bool:
-    """Whether Arrow might stop early, or fall into the deep."""
+    """Whether Arrow might stop early, or nest too deeply for its stack."""
     if b"\0" in text:
         return True
     if text.count(b"{") + text.count(b"[") <= lines + DEEPEST:
         return False
-    signs = np.frombuffer(text, np.uint8)
-    opens = np.flatnonzero((signs == ord("{")) | (signs == ord("[")))
+    characters = np.frombuffer(text, np.uint8)
+    opens = np.flatnonzero((characters == ord("{")) | (characters == ord("[")))
     return bool(np.diff(np.searchsorted(opens, lines_of(text).starts), append=len(opens)).max() > DEEPEST)
 
 
@@ -142,7 +142,7 @@ def _as_written(kind: pa.DataType) -> pa.DataType:
 
 
 def _is_exact(table: pa.Table) -> bool:
-    """Whether no number is so large that it may have been a whole one, and none is infinite, or not even one."""
+    """Whether no number is infinite, not a number, or so large that it may have been a whole one."""
     return all(_is_small(chunk) for column in table.columns for chunk in column.chunks)
 
 
@@ -166,11 +166,7 @@ def _is_near(kind: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A table that fits a schema, as one of it: with the columns that it lacks."""
-    return _chosen(table, schema)
-
-
-def _chosen(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table that fits a schema, with the schema's columns and types; those that it lacks are null."""
     there = set(table.column_names)
     columns = [
         table[field.name].cast(field.type, safe=False) if field.name in there else pa.nulls(len(table), field.type)

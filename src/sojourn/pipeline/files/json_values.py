@@ -62,7 +62,7 @@ def rows_of(lines: Iterable[bytes], schema: pa.Schema | None) -> Rows:
 
 
 def objects_of(line: bytes) -> list[dict[str, Any]]:
-    """The objects of a line: mostly one, but nobody is to lose the second."""
+    """The objects of a line: mostly one, but a second one is not lost."""
     text = line.decode()
     found: list[dict[str, Any]] = []
     at = 0
@@ -185,7 +185,7 @@ def fitted_row(row: dict[str, Any], schema: pa.Schema) -> dict[str, Any]:
 
 
 def _fitted(value: Any, kind: pa.DataType, name: str) -> Any:
-    """A value as one of a type; `Unfit` if it is none."""
+    """A value as one of a type; `Unfit` if it is not of that type."""
     if value is None or pa.types.is_null(kind):
         return None
     if pa.types.is_string(kind):

@@ -45,9 +45,9 @@ class Rows(NamedTuple):
     def quarantine(self) -> pa.Table:
         """The lines that could not be read, as a quarantine table."""
         rows = [json.dumps({CORRUPT: shown(bad.line)}, ensure_ascii=False) for bad in self.bad]
-        nobody = pa.nulls(len(rows), pa.string())
+        no_rule = pa.nulls(len(rows), pa.string())
         reasons = pa.array([bad.reason for bad in self.bad], pa.string())
-        return pa.table([nobody, reasons, pa.array(rows, pa.string())], schema=QUARANTINE)
+        return pa.table([no_rule, reasons, pa.array(rows, pa.string())], schema=QUARANTINE)
 
     def together(self, schema: pa.Schema) -> pa.Table:
         """One table of these columns, CORRUPT and CORRUPT_REASON."""
@@ -71,7 +71,7 @@ def with_corrupt(schema: pa.Schema) -> pa.Schema:
 
 
 def shown(line: bytes) -> str:
-    """A line as text; bytes that are none as in Python, such as \\xff."""
+    """A line as text; bytes that are not text are escaped as in Python, such as \\xff."""
     return line.decode(errors="backslashreplace")
 
 
@@ -88,20 +88,20 @@ def is_text(data: bytes) -> bool:
 
 def lines_of(data: bytes) -> Lines:
     """The lines of some bytes, the empty ones too."""
-    signs = np.frombuffer(data, np.uint8)
-    breaks = np.flatnonzero(signs == LF)
+    characters = np.frombuffer(data, np.uint8)
+    breaks = np.flatnonzero(characters == LF)
     ends = breaks
     if b"\r" in data:
-        breaks, ends = _breaks(signs)
+        breaks, ends = _breaks(characters)
     starts = np.concatenate([[0], breaks + 1])
     if starts[-1] == len(data):
         return Lines(starts[:-1], ends)
     return Lines(starts, np.append(ends, len(data)))
 
 
-def _breaks(signs: Bytes) -> tuple[Places, Places]:
-    """The last sign of each line break, and the first."""
-    is_cr, is_lf = signs == CR, signs == LF
+def _breaks(characters: Bytes) -> tuple[Places, Places]:
+    """The last character of each line break, and the first."""
+    is_cr, is_lf = characters == CR, characters == LF
     follows_cr = np.append(False, is_cr[:-1])
     precedes_lf = np.append(is_lf[1:], False)
     breaks = np.flatnonzero(is_lf | (is_cr & ~precedes_lf))

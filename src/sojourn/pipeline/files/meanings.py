@@ -17,8 +17,8 @@ from pyarrow import parquet as pq
 from ..columns.kinds import table_without_views
 
 INT96 = "us"
-"""The unit in which Arrow reads INT96, the timestamps of old, which Spark still writes. In nanoseconds, as it would by
-itself, it turns the year 9999 into 1816."""
+"""The unit in which Arrow reads INT96, the old timestamps that Spark still writes. In nanoseconds, Arrow's default, the
+year 9999 would become 1816."""
 
 FORMAT = dataset.ParquetFileFormat(coerce_int96_timestamp_unit=INT96)
 
@@ -40,7 +40,7 @@ def int96_columns(about: pq.FileMetaData) -> set[str]:
 
 
 def not_for_spark(schema: pa.Schema) -> dict[str, pa.DataType]:
-    """The columns that Spark takes for mere whole numbers, if it takes them at all, and what they are."""
+    """The columns that Spark reads as mere whole numbers, if it reads them at all, and what they are."""
     return {field.name: field.type for field in schema if _is_not_for_spark(field.type)}
 
 

@@ -1,4 +1,4 @@
-"""How text files are written, in the words that Spark has for it; the same for every engine."""
+"""How text files are written, under Spark's names for the options; the same for every engine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LISTING = (
 """What Spark may be told about which files to read, and when: not how."""
 
 LINES_AT_MOST = 100
-"""Over so many lines a quoted field may run."""
+"""How many lines a quoted field may span."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ class CsvFormat:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> CsvFormat:
-        """`SourceError` for what is not known: to be ignored would mean to read something else than was asked for."""
+        """`SourceError` for an unknown option: to ignore it would be to read something else than was asked for."""
         given = _known("csv", options, CSV_OPTIONS)
-        quote = _sign("quote", given.get("quote", '"'), may_be_none=True)
+        quote = _character("quote", given.get("quote", '"'), may_be_none=True)
         if given.get("escape", "") not in ("", quote.decode()):
             raise SourceError(
                 f"option escape={given['escape']!r}: a quote inside quotes is doubled, nothing else escapes"
             )
         return CsvFormat(
-            sep=_sign("sep", given.get("sep", given.get("delimiter", ","))),
+            sep=_character("sep", given.get("sep", given.get("delimiter", ","))),
             quote=quote,
             is_headed=_flag("header", given.get("header", "true")),
             encoding=_codec(given.get("encoding", given.get("charset", "utf-8"))),
@@ -64,12 +64,12 @@ class CsvFormat:
 
 
 def check_json_options(options: Mapping[str, str]) -> None:
-    """JSON Lines are what they are: UTF-8, and an object on a line."""
+    """Refuse anything but JSON Lines: UTF-8, with one object per line."""
     given = _known("json", options, JSON_OPTIONS)
     if _codec(given.get("encoding", "utf-8")) != "utf-8":
         raise SourceError(f"option encoding={given['encoding']!r}: JSON is UTF-8; convert the files")
     if _flag("multiLine", given.get("multiLine", "false")):
-        raise SourceError("option multiLine='true': an object stands on one line; `jq -c` writes it so")
+        raise SourceError("option multiLine='true': each object must be on one line; `jq -c` writes them so")
 
 
 def listing(options: Mapping[str, str]) -> dict[str, str]:
@@ -79,7 +79,7 @@ def listing(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _known(format: str, options: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """The options by the names that we have for them: Spark does not mind case."""
+    """The options by our spelling of their names: Spark ignores case."""
     ours = {name.lower(): name for name in names}
     given = {}
     for name, value in options.items():
@@ -89,12 +89,12 @@ def _known(format: str, options: Mapping[str, str], names: tuple[str, ...]) -> d
     return given
 
 
-def _sign(name: str, text: str, *, may_be_none: bool = False) -> bytes:
+def _character(name: str, text: str, *, may_be_none: bool = False) -> bytes:
     text = "\t" if text == "\\t" else text
     if may_be_none and text in ("", "\0", "\\u0000"):
         return b""
     if len(text) != 1 or not text.isascii() or text in "\r\n":
-        raise SourceError(f"option {name}={text!r} must be one ASCII character, and no line break")
+        raise SourceError(f"option {name}={text!r} must be one ASCII character, but not a line break")
     return text.encode()
 
 
@@ -109,4 +109,6 @@ def _codec(name: str) -> str:
     try:
         return codecs.lookup(name).name
     except LookupError:
-        raise SourceError(f"option encoding={name!r} is not known; usual are UTF-8, ISO-8859-1 and UTF-16") from None
+        raise SourceError(
+            f"option encoding={name!r} is not known; common ones are UTF-8, ISO-8859-1 and UTF-16"
+        ) from None

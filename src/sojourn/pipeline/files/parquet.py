@@ -54,12 +54,12 @@ class ParquetFiles:
 
 
 def shares(groups: Sequence[RowGroup], tasks: int) -> tuple[tuple[RowGroup, ...], ...]:
-    """Much the same number of rows for each task; neighbours stay together."""
+    """About the same number of rows for each task; neighbours stay together."""
     total = sum(group.rows for group in groups)
-    own: list[list[RowGroup]] = [[] for _ in range(tasks)]
+    by_task: list[list[RowGroup]] = [[] for _ in range(tasks)]
     before = 0
     for group in groups:
         middle = before + group.rows / 2
-        own[min(tasks - 1, int(middle * tasks / max(1, total)))].append(group)
+        by_task[min(tasks - 1, int(middle * tasks / max(1, total)))].append(group)
         before += group.rows
-    return tuple(map(tuple, own))
+    return tuple(map(tuple, by_task))

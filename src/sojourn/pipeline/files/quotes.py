@@ -16,7 +16,7 @@ from .lines import CR, LF
 from .options import CsvFormat
 
 PIECE = 1 << 18
-"""So many bytes at a time stay in the caches of a processor."""
+"""As many bytes as stay in a processor's caches."""
 
 Bits = NDArray[np.uint64]
 """The first byte has the lowest bit of the first word."""
@@ -43,13 +43,13 @@ def _pieces(data: bytes) -> Iterator[memoryview]:
 
 
 def _is_plain(piece: memoryview, format: CsvFormat) -> bool:
-    signs = np.frombuffer(piece, np.uint8)
-    is_quote, is_break = signs == format.quote[0], (signs == LF) | (signs == CR)
+    characters = np.frombuffer(piece, np.uint8)
+    is_quote, is_break = characters == format.quote[0], (characters == LF) | (characters == CR)
     quotes = _bits(is_quote)
     inside = _inside(quotes)
     if (_bits(is_break) & inside).any() or inside[-1] >> _LAST:
         return False
-    boundaries = _bits(is_quote | is_break | (signs == format.sep[0]), True)
+    boundaries = _bits(is_quote | is_break | (characters == format.sep[0]), True)
     opening, closing = quotes & inside, quotes & ~inside
     return not (opening & ~_after(boundaries)).any() and not (closing & ~_before(boundaries)).any()
 

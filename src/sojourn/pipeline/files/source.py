@@ -64,7 +64,7 @@ class Source:
         return xes.COLUMNS if self.format == "xes" else {}
 
     def names(self) -> list[str] | None:
-        """The names of its columns, if its files tell them at a glance: to be known before Spark starts."""
+        """The names of its columns, if its files tell them without being read: to check them before Spark starts."""
         if self.format not in _DATASETS or self.options or not files_at(self.path):
             return None
         return list(_dataset(self).schema.names)
@@ -132,7 +132,7 @@ def _format_of(path: str) -> str:
         if name.lower().endswith(endings):
             return found
     known = ", ".join(endings[0] for endings in FORMATS.values())
-    raise SourceError(f"{name!r} does not say what it is; known are {known}, or name it with --format")
+    raise SourceError(f"the name {name!r} does not say which format it is; known are {known}; or name it with --format")
 
 
 def _from_dataset(source: Source) -> ReadLog:

@@ -119,7 +119,7 @@ class CsvTask:
 
 @dataclass(frozen=True)
 class JsonTask:
-    """In a task: lines as rows of a schema; or messages, in which a line break is one blank more."""
+    """In a task: lines as rows of a schema; or messages, in which a line break is just another blank."""
 
     schema: pa.Schema
     are_messages: bool = False
@@ -193,7 +193,7 @@ def _files(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.Buffer |
 
 
 def _line_blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """Lines, put together to blocks that are worth reading."""
+    """Lines, put together into blocks that are worth reading."""
     waiting: list[pa.Array] = []
     for batch in batches:
         waiting.append(batch[LINE])

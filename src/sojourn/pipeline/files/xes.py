@@ -1,8 +1,8 @@
 """XES event logs (the process-mining standard, IEEE 1849), plain or gzipped, as Arrow tables.
 
 Read as a stream, so that only the columns stay in memory. An event's attributes become columns of the same name, its
-trace's attributes columns named `case:...`. Texts, ids and dates stay text: whoever reads the times says which are no
-good. Attributes inside other attributes, lists and the declared defaults of a log are not read.
+trace's attributes columns named `case:...`. Texts, ids and dates stay text: invalid times are found when
+they are read. Attributes inside other attributes, lists and the declared defaults of a log are ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pyarrow as pa
 from ...errors import SourceError
 
 COLUMNS = {"key": "case:concept:name", "kind": "concept:name", "at": "time:timestamp", "source": "org:resource"}
-"""How an XES log calls our columns."""
+"""What an XES log calls our columns."""
 
 _NUMBERS = {pa.int64(), pa.float64()}
 EVENTS_PER_CHUNK = 100_000

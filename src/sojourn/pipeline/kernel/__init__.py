@@ -8,7 +8,7 @@ within an instant does not matter. `Operations` and `Verdicts` are columns too, 
 Everything here is NumPy over whole columns; Python runs once for each leaf of a rule, and for each different text in
 the column `missing`: never for each row. No clock, no I/O, nothing but NumPy and `sojourn.rules`.
 
-`counted` tells the least that must be kept of the events of an operation, for events that lie in several places.
+`counted` gives the least that must be kept of an operation's events, where these come from several places.
 """
 
 from .columns import NEVER as NEVER

@@ -27,7 +27,7 @@ _LOW = (1 << LIMB) - 1
 
 
 class RunningSum:
-    """The sum of the first i numbers, for each i; of numbers >= 0, each of which counts up to what is needed only."""
+    """The sum of the first i numbers, for each i. Numbers are >= 0, and none counts for more than is needed."""
 
     def __init__(self, numbers: Numbers, at_least: Number) -> None:
         self._is_rough = numbers.is_float
@@ -54,7 +54,7 @@ class RunningSum:
         return bisect(low, high, lambda middle, active: _less([w[middle + 1] for w in self._words], goal, active))
 
     def between(self, low: Ints, high: Ints) -> tuple[Ints, list[Progress]]:
-        """The sums of the numbers low[i]:high[i], as places in a list of different ones."""
+        """The sums of the numbers low[i]:high[i], as indices in a list of the different sums."""
         sums = _minus([word[high] for word in self._words], [word[low] for word in self._words])
         places, different = distinct(sums)
         return places, [Progress(_joined(words) * self._unit, is_rough=self._is_rough) for words in different]

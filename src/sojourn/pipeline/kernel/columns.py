@@ -18,12 +18,12 @@ NEVER = np.iinfo(np.int64).max
 """A time that does not come."""
 
 UNREADABLE = np.iinfo(np.int64).min
-"""A deadline that stands nowhere."""
+"""A missing deadline."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column of numbers; where `is_number` is false, what stands there is void.
+    """A column of numbers; where `is_number` is false, the value means nothing.
 
     `values`  float64; or int64, in units of 10**-scale; or, where those do not fit, several int64 per number, in the
               same units: a row of digits in base 2**31 (`limbs`), the lowest first. The last has the sign.
@@ -53,10 +53,10 @@ class Events:
 
     `starts`     the first row of each group, then the number of rows: group g is rows starts[g]:starts[g + 1].
     `at`         epoch milliseconds.
-    `kind`       a code: the place of the kind in `kinds`; one that is not a place there is of no concern.
+    `kind`       a code: the index of the kind in `kinds`; events with any other code are ignored.
     `source`     a code, the same for the same source; None where no rule asks for sources.
     `numbers`    by name, for `total` and `reached`: "value", and the further columns that a rule adds up.
-    `deadlines`  by the rule's `within`, where that is a column and events open operations: UNREADABLE where it is.
+    `deadlines`  by the rule's `within`, where that is a column and events open operations; UNREADABLE if missing.
     """
 
     starts: Ints
@@ -116,7 +116,7 @@ class Lane:
 
 
 class Lanes:
-    """The lane of each kind, for one rule. An event that the rule cannot use is in none: it has no part in anything."""
+    """The lane of each kind, for one rule. An event that the rule cannot use is in no lane: it counts for nothing."""
 
     def __init__(self, rule: Rule, events: Events) -> None:
         self._rule = rule

@@ -14,18 +14,17 @@ def counted(rule: Rule, events: Events, operations: Operations) -> tuple[Ints, I
     """The rows that count for each operation: pairs of an operation's number and a row, by operation, then row.
 
     Judged by these rows alone it ends as judged by all; also together with those that count among other events, of
-    other keys or other times. Of a condition a row is kept that may decide it; of cancellations the first; of
-    keep-alives all.
+    other keys or other times. The rows that may decide a condition count, the first cancellation, and all keep-alives.
     """
     lanes = Lanes(rule, events)
-    found = [evidence(leaf, lanes, events, operations).counted() for leaf in rule.leaves]
+    pairs = [evidence(leaf, lanes, events, operations).counted() for leaf in rule.leaves]
     if rule.cancels is not None:
-        found.append(_since(lanes[rule.cancels], events, operations, most=1))
+        pairs.append(_since(lanes[rule.cancels], events, operations, most=1))
     if rule.keeps_alive is not None:
-        found.append(_since(lanes[rule.keeps_alive], events, operations, most=len(events.at)))
-    if not found:
+        pairs.append(_since(lanes[rule.keeps_alive], events, operations, most=len(events.at)))
+    if not pairs:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    operation, row = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    operation, row = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     order = order_by(operation, row)
     operation, row = operation[order], row[order]
     is_new = np.ones(len(row), bool)

@@ -37,7 +37,7 @@ class Evidence(Protocol):
     """When the leaf comes to hold; NEVER if it does not."""
 
     def have(self, chosen: Ints, until: Ints) -> tuple[Ints, list[Progress] | None]:
-        """How far it had come by then, for these operations: as `Progress.have`, or as places in a list of them."""
+        """How far the leaf had come by then, for these operations: as `Progress.have`, or as indices in a list."""
 
     def counted(self) -> tuple[Ints, Ints]:
         """The rows that count, and the operation that each counts for: no other can make a difference to the leaf."""
@@ -64,7 +64,7 @@ def reaching(leaf: Reached, lane: Lane, events: Events) -> Lane:
 
 
 class Count:
-    """So many rows of a lane, from the row `start` of each operation on."""
+    """`needed` rows of a lane, from the row `start` of each operation on."""
 
     def __init__(self, needed: int, lane: Lane, start: Ints, end: Ints, opened_at: Ints) -> None:
         self._needed = needed
@@ -86,7 +86,7 @@ class Count:
 
 
 class Sources:
-    """So many different sources, where a key may have several operations: each has first sources of its own.
+    """`needed` different sources, where a key may have several operations: each has first sources of its own.
 
     A row is the first of its source for an operation if the one before it, of the same source, comes before the
     operation's first row.

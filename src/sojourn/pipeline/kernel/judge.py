@@ -16,16 +16,16 @@ from .evidence import Evidence, Operations, evidence
 from .search import Ints, distinct
 
 COMPLETED, EXPIRED, CANCELLED = range(3)
-"""Codes of endings: places in `schema.ENDINGS`."""
+"""Codes of endings: indices in `schema.ENDINGS`."""
 
 NOTHING = -1
-"""The code of a text that is not there."""
+"""The code of a missing text."""
 
 Evidences = Mapping[Leaf, Evidence]
 
 
 class CodedTexts(NamedTuple):
-    """A column of texts as codes: places in `texts`, or NOTHING."""
+    """A column of texts as codes: indices in `texts`, or NOTHING."""
 
     codes: Ints
     texts: list[str]
@@ -118,7 +118,7 @@ def _decided_by(rule: Rule, ending: NDArray[np.int8], known: Evidences, count: i
 
 
 def _decisive(condition: Condition, known: Evidences, places: Mapping[Leaf, int], count: int) -> Ints:
-    """The place of the leaf that made a condition hold: `law.decisive_kind`; void where it does not hold."""
+    """The index of the leaf that made a condition hold: `law.decisive_kind`. Meaningless where it does not hold."""
     if not isinstance(condition, Group):
         return np.full(count, NOTHING if isinstance(condition, Never) else places[condition])
     at = _holds_from(condition, known, count)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Before = Callable[[Ints, Ints], Flags]
-"""Given places and the numbers of the searches that look at them: does what is sought come later?"""
+"""Given positions, and the number of the search that looks at each: whether what is sought comes later."""
 
 _DIGIT = 16
 _LONG_RUN = 64

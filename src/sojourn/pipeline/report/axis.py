@@ -46,7 +46,7 @@ class Axis:
         return list(range(self.start, self.end + 1, self.step))
 
     def columns(self, slack: Bins) -> list[list[int]]:
-        """The counts of each column, by class. What was met at its very opening counts in the first."""
+        """The counts of each column, by class. What was met at its opening counts in the first."""
         places, bins = self._places(slack)
         counts = np.zeros(((self.end - self.start) // self.step, bins.counts.shape[1]), np.int64)
         is_inside = (places >= 0) & (places < len(counts))

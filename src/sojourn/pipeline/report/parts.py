@@ -62,7 +62,7 @@ def _number(value: str, text: str, status: str) -> str:
 
 
 def split(counts: Counts, labels: Labels) -> str:
-    """One bar, parted like the counts."""
+    """One bar, divided like the counts."""
     parts = (
         f'<span class="{status}" style="flex:{count}" title="{count_text(count)} {labels[status]} '
         f'({share_text(count, counts.opened)})"></span>'

@@ -70,7 +70,7 @@ def what_if(rule: Rule, tally: Tally, axis: Axis) -> str:
     if not tally.is_all_known:
         note += f" Under a longer one some of them may have been cancelled by {rule.cancels}."
     return section(
-        "What if the deadline were another",
+        "What if the deadline were different",
         paragraph(needed(tally, axis)),
         figure(charts.share_met(tally, axis), note=note),
         what_if_table(tally, axis, labels_of(rule)),
@@ -101,7 +101,7 @@ def what_if_table(tally: Tally, axis: Axis, labels: Labels) -> str:
 
 
 def what_if_cells(counts: Counts, further: Sequence[str]) -> list[str]:
-    """So that a row adds up, all that there are."""
+    """All counts that there are, so that a row adds up."""
     share = share_text(counts.completed, counts.opened)
     others = [counts.met_late, counts.never_met, *(getattr(counts, name) for name in further)]
     return [count_text(counts.completed), share, *map(count_text, others)]

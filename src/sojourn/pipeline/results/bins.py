@@ -21,7 +21,7 @@ MOST = 4_096
 class Bins:
     """How many values of each class lie in [i * width, (i + 1) * width), for each place i where there are any.
 
-    `places` is sorted; `counts` has one row a place and one column a class. No interval is made wider than `widest`.
+    `places` is sorted; `counts` has one row per place and one column per class. No interval gets wider than `widest`.
     """
 
     width: int

@@ -16,7 +16,7 @@ What would have become of one under another deadline may be unknown.
 """
 
 COMPLETED, MET_LATE, NEVER_MET, CANCELLED, UNKNOWN = range(len(STATUSES))
-"""Their places."""
+"""Their indices."""
 
 
 class Counts(NamedTuple):

@@ -93,7 +93,7 @@ def explain_events(job: Job, who: str) -> list[Explanation]:
 
 
 def _explain_given(job: Job, plan: Plan, events: pa.Table, who: str) -> list[Explanation]:
-    """The same, of operations that stand in a table of their own, each on its keys."""
+    """The same, of operations that are given as a table, each on its keys."""
     assert job.operations is not None
     given, refused = read_operations(job.operations.read().events, plan)
     waited = [given.keys[a:b].to_pylist() for a, b in pairwise(given.starts.tolist())]
@@ -231,7 +231,7 @@ def _untimely(case: Case, event: Event) -> str | None:
 
 def _nothing_opened(who: str, aside: Sequence[str]) -> SourceError:
     because = f"; set aside: {'; '.join(aside)}" if aside else ""
-    return SourceError(f"{who!r} has events, but no operation that they open is meant by it{because}")
+    return SourceError(f"{who!r} has events, but they open no operation of that key or id{because}")
 
 
 def _not_there(who: str, source: Source, keys: pa.Array) -> SourceError:

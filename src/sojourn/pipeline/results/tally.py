@@ -1,6 +1,6 @@
 """What a report and a summary say of an outcome table, counted in one pass and in little memory.
 
-The tally of a table is the tallies of its parts, merged, however it was parted: so Spark counts where the rows are, and
+The tally of a table is the tallies of its parts, merged, however it was split: so Spark counts where the rows are, and
 only tallies travel.
 """
 

@@ -27,7 +27,7 @@ from .deadlines import Deadline
 from .rows import ms_or_zero
 
 HAS_CANCELLED, MAY_CANCEL = "has_cancelled", "may_cancel"
-"""Beside the counts of a part of a table: how many it has that were cancelled; what the counts took for granted."""
+"""Beside the counts of a part of a table: how many of its operations were cancelled; what the counts assume."""
 
 PART = pa.schema([*S.WHAT_IF, (HAS_CANCELLED, pa.int64()), (MAY_CANCEL, pa.bool_())])
 
@@ -64,7 +64,7 @@ def ended(outcomes: pa.Table) -> Ended:
 
 
 def status_within(c: Ended, deadline: Deadline, *, may_cancel: bool = True, keeps_alive: bool = False) -> Ints:
-    """What would have become of each operation under another deadline: places in `STATUSES`.
+    """What would have become of each operation under another deadline: indices in `STATUSES`.
 
     Under `keeps_alive` a deadline moves with each event, which an outcome does not tell: all of it is unknown.
     """
@@ -79,7 +79,7 @@ def status_within(c: Ended, deadline: Deadline, *, may_cancel: bool = True, keep
 
 
 def _is_open(c: Ended, until: Ints) -> Flags:
-    """Whether a cancellation after the deadline, which nobody knows of, would have made a difference."""
+    """Whether a cancellation after the deadline, which the table does not show, would have made a difference."""
     is_open: Flags = (c.status == status_of.MET_LATE) | (c.status == status_of.NEVER_MET)
     is_open &= until > c.deadline
     is_open &= c.met_at != c.deadline + 1  # too soon for a cancellation in between
@@ -121,7 +121,7 @@ def counts_row(counts: Counts) -> dict[str, int]:
 
 
 def is_meant(row: Mapping[str, Any]) -> bool:
-    """Of two rows about one rule, the one that took for granted what the whole table shows."""
+    """Of two rows about one rule, the one that assumes what the whole table shows."""
     return row[MAY_CANCEL] is None or row[MAY_CANCEL] == (row[HAS_CANCELLED] > 0)
 
 

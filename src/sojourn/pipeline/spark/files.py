@@ -1,7 +1,7 @@
 """DataFrames that are Parquet files and nothing else: those are read with Arrow, where they are dealt out.
 
-For Spark to read them is to make rows of columns, and columns of rows. Whatever Spark and Arrow might read differently
-is left to Spark: other types, other calendars, files that are not alike, files on other machines.
+If Spark read them, it would make rows of columns, only for Python to make columns of rows. Whatever Spark and Arrow
+might read differently is left to Spark: rare types, old calendars, files that are not alike, files on other machines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..files.meanings import arrow_schema, int96_columns
 from ..files.parquet import ParquetFiles, RowGroup, shares
 
 READ = "spark.sojourn.read"
-"""A setting of the session: "arrow", the default, or "spark", which has Spark read all that there is to read."""
+"""A setting of the session: "arrow", the default, or "spark" to have Spark read everything."""
 
 TASK_BYTES = 1 << 28
 
@@ -44,7 +44,7 @@ def parquet_files(
         return None
     try:
         groups = [group for found in in_parallel(lambda path: _row_groups(path, wanted), paths) for group in found]
-    except (OSError, ValueError, TypeError):  # what Arrow cannot read, nor PySpark name; or what is not alike
+    except (OSError, ValueError, TypeError):  # Arrow cannot read it, PySpark has no such type, or the files differ
         return None
     size = sum(group.size for group in groups)
     least = spark.sparkContext.defaultParallelism
@@ -73,7 +73,7 @@ def _paths(frame: DataFrame) -> list[str] | None:
 
 
 def _row_groups(path: str, wanted: dict[str, str]) -> Sequence[RowGroup]:
-    """Those of a file; `ValueError` if it is not what Spark takes it for."""
+    """The row groups of a file; `ValueError` if its types are not those that Spark reads."""
     found = pq.read_metadata(path)
     schema = arrow_schema(path)
     int96 = int96_columns(found)

@@ -1,4 +1,4 @@
-"""To which group each operation of an outcome table belongs: `groups`, on Spark."""
+"""To which group each operation of an outcome table belongs: `results.groups`, on Spark."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ class SparkOperations:
         order = Window.partitionBy(S.OPERATION_ID).orderBy(S.OPENED_AT, S.DEADLINE, S.KEYS, S.RULE)
         usable = rows.mapInArrow(UsableWithRow(self._plan), from_arrow_schema(_WITH_ROW))
         twice = usable.withColumn(_TURN, F.row_number().over(order)).where(F.col(_TURN) > 1)
-        nobody = F.lit(None).cast("string").alias(S.RULE)
-        return useless.unionByName(twice.select(nobody, F.lit(GIVEN_TWICE).alias(S.REASON), S.ROW))
+        no_rule = F.lit(None).cast("string").alias(S.RULE)
+        return useless.unionByName(twice.select(no_rule, F.lit(GIVEN_TWICE).alias(S.REASON), S.ROW))
 
 
 @dataclass(frozen=True)

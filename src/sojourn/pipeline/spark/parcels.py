@@ -1,7 +1,7 @@
 """What travels between Spark's executors: parcels. A parcel is rows of one shard, as columns, in one value.
 
-For Spark a row costs the same whatever is in it, and an event is little. So it gets few rows, each with thousands of
-events, and those of a key always go to the same shard.
+A row costs Spark the same whatever it holds, and an event holds little. So Spark gets few rows, each with thousands of
+events. The events of a key always go to the same shard.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ SHARD, EVENTS, OPERATIONS, UNUSABLE = "shard", "events", "operations", "unusable
 PARCELS = pa.schema([(SHARD, pa.int32()), (EVENTS, pa.binary()), (OPERATIONS, pa.binary()), (UNUSABLE, pa.int64())])
 
 FEWEST_SHARDS, MOST_SHARDS = 1 << 8, 1 << 16
-"""More would not fit the sort of `packed`; a partition too many has nothing to do, then."""
+"""More would not fit the sort of `packed`, by 16 bits; partitions beyond that stay empty."""
 
 ENOUGH_ROWS = 100_000
-"""So many at a time fit the caches of a processor; fewer would keep the interpreter busy."""
+"""As many as fit a processor's caches; with fewer, the interpreter's overhead would dominate."""
 
 ROWS_AT_ONCE = 500_000
 BYTES_AT_ONCE = 1 << 27
 """How much is dealt out at once: more would only need more memory."""
 
 _PARCEL_BYTES = 1 << 18
-"""What a parcel holds, about: Spark hands over a thousand at a time (`spark.schema.ARROW`), even of a single key."""
+"""About what a parcel holds: Spark hands over a thousand parcels at a time (`spark.schema.ARROW`)."""
 
 _SENT_AT_ONCE = 1 << 22
 
@@ -47,11 +47,11 @@ Batches = Iterable[pa.RecordBatch]
 
 @cache
 def prepare_worker(*, keep_memory: bool = False) -> None:
-    """Once in a process that Spark starts: out of habits that cost more than the work.
+    """Once per Python process that Spark starts: avoid overheads that cost more than the work.
 
-    After every task it collects garbage, and looks at all that it has ever imported. What is there when the first task
-    begins is there for good, so it is left out. And memory that is given back to the system, as that of every table
-    would be, has to be asked for, and cleared, again: so it may be kept.
+    After every task Spark collects garbage, which looks at everything that was ever imported. What is there when the
+    first task begins is there for good, so it is left out. And memory that is given back to the system, as that of
+    every table would be, must be requested and cleared again: so it may be kept.
     """
     gc.freeze()
     if not keep_memory:
@@ -64,7 +64,7 @@ def prepare_worker(*, keep_memory: bool = False) -> None:
 
 
 class Parcels(NamedTuple):
-    """What has come for some shards: `events` and `operations`, of these schemas, and the shards themselves."""
+    """What has arrived for some shards: the shards, and their `events` and `operations`."""
 
     shards: list[int]
     events: pa.Table
@@ -72,7 +72,7 @@ class Parcels(NamedTuple):
 
 
 def shards_for(partitions: int) -> int:
-    """How many shards make partitions that are much alike: a power of two."""
+    """How many shards make partitions of much the same size: a power of two."""
     return min(MOST_SHARDS, max(FEWEST_SHARDS, 1 << (2 * partitions - 1).bit_length()))
 
 
@@ -113,17 +113,17 @@ def packed(rows: pa.RecordBatch, shard: Ints, column: str, unusable: int = 0) ->
 
 
 def unpacked(batches: Batches, events: pa.Schema, operations: pa.Schema | None = None) -> Iterator[Parcels]:
-    """What has come for all the shards of a partition, some shards at a time."""
+    """What has arrived for all shards of a partition, some shards at a time."""
     waiting: dict[int, tuple[list[pa.RecordBatch], list[pa.RecordBatch]]] = defaultdict(lambda: ([], []))
     for batch in batches:
         for shard, event_parcel, operation_parcel in zip(
             batch[SHARD].to_pylist(), batch[EVENTS], batch[OPERATIONS], strict=True
         ):
-            found = waiting[shard]
+            arrived = waiting[shard]
             if event_parcel.is_valid:
-                found[0].append(pa.ipc.read_record_batch(event_parcel.as_buffer(), events))
+                arrived[0].append(pa.ipc.read_record_batch(event_parcel.as_buffer(), events))
             if operation_parcel.is_valid:
-                found[1].append(pa.ipc.read_record_batch(operation_parcel.as_buffer(), operations))
+                arrived[1].append(pa.ipc.read_record_batch(operation_parcel.as_buffer(), operations))
     shards, event_rows, operation_rows = [], [], []
     rows = 0
     for shard in sorted(waiting):

@@ -1,7 +1,7 @@
 """Parquet on Spark, with what its columns mean: durations are intervals, and nanoseconds are times.
 
-Spark has no nanoseconds, and takes durations for whole numbers; so it is told to take both for whole numbers, and what
-these are is made of them here.
+Spark has no nanoseconds, and takes durations for whole numbers. So it is told to read both as whole numbers, which are
+converted here.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_stream(
 
 @contextmanager
 def writing(spark: SparkSession) -> Iterator[None]:
-    """While Parquet is written: with times in microseconds, in UTC. Spark takes that from the session alone."""
+    """While Parquet is written: times in microseconds, in UTC, which Spark takes from the session's settings alone."""
     before = {name: spark.conf.get(name, None) for name in MICROS}
     for name, value in MICROS.items():
         spark.conf.set(name, value)
@@ -79,13 +79,13 @@ def writing(spark: SparkSession) -> Iterator[None]:
 
 
 def converted(frame: DataFrame, meanings: Meanings) -> DataFrame:
-    """The frame, with columns of whole numbers as what they are."""
+    """The frame, with whole numbers converted to what they mean."""
     columns = {name: _meant(F.col(quoted(name)), kind) for name, kind in meanings.items()}
     return frame.withColumns(columns) if columns else frame
 
 
 def _meant(number: Column, kind: pa.DataType) -> Column:
-    """Times are cut to the microsecond, durations rounded away from 0; those that are out of our reach remain so."""
+    """Times are cut to the microsecond, durations rounded away from 0; those beyond our limits stay beyond them."""
     a_microsecond = F.expr("INTERVAL '0.000001' SECOND")
     if pa.types.is_duration(kind):
         return _in_micros(number, kind.unit) * a_microsecond
@@ -122,11 +122,11 @@ def _by_meanings(spark: SparkSession, source: Source) -> list[tuple[Meanings, li
     paths = files_at(source.path)
     groups: list[tuple[Meanings, list[str]]] = []
     for path, meanings in zip(paths, in_parallel(_meanings, paths) if paths else [], strict=True):
-        own = next((group for group in groups if group[0] == meanings), None)
-        if own is None:
+        alike = next((group for group in groups if group[0] == meanings), None)
+        if alike is None:
             groups.append((meanings, [path]))
         else:
-            own[1].append(path)
+            alike[1].append(path)
     if any(meanings for meanings, _ in groups):
         spark.conf.set(NANOS_AS_LONG, "true")
     return groups or [({}, [])]
@@ -137,7 +137,7 @@ def _meanings(path: str) -> Meanings:
 
 
 def _seen_by_java(spark: SparkSession, path: str) -> Meanings:
-    """The same of a file that only Spark can reach."""
+    """As `_meanings`, of a file that only Spark can reach."""
     java: Any = spark._jvm
     hadoop = spark._jsc.hadoopConfiguration()
     parquet = java.org.apache.parquet.hadoop
@@ -161,4 +161,4 @@ def _as_long(field: StructField) -> StructField:
 
 
 def _shown(meanings: Meanings) -> str:
-    return ", ".join(f"{name} {kind}" for name, kind in meanings.items()) or "none that Spark does not know"
+    return ", ".join(f"{name} {kind}" for name, kind in meanings.items()) or "neither"

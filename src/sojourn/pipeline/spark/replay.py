@@ -81,7 +81,7 @@ class SparkReplay:
             self._quarantine = self._written(self._rows_set_aside(), quarantine)
 
     def _rows_set_aside(self) -> DataFrame:
-        """If it is known that there are none, the log is not read once more to find none."""
+        """Where it is known that there are none, an empty table: the log is not read again to find none."""
         is_clean = self._unusable is not None and self._unusable.are_none()
         return self._spark.createDataFrame([], self._quarantine.schema) if is_clean else self._quarantine
 
@@ -104,7 +104,7 @@ class SparkReplay:
 
     @contextmanager
     def _counting(self) -> Iterator[None]:
-        """What happens inside goes through the log, if nothing has before."""
+        """Whatever runs inside reads the whole log, so that the unusable rows are counted by then."""
         yield
         if self._unusable:
             self._unusable.is_counted = True
@@ -133,7 +133,7 @@ def _tallying(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Reco
 
 
 def _tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The batches, put together to tables worth counting."""
+    """The batches, put together into tables worth counting."""
     waiting: list[pa.RecordBatch] = []
     for one in batches:
         waiting.append(one)

@@ -1,4 +1,4 @@
-"""DataFrames as Arrow tables on the executors: where rows of Spark's become the normal form, or are set aside."""
+"""DataFrames as Arrow tables on the executors: where Spark's rows become the normal form, or are set aside."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def parcels(
 
 
 def quoted(name: str) -> str:
-    """A column's name as Spark reads it, whatever is in it."""
+    """A column's name as Spark reads it, whatever characters it has."""
     return f"`{name.replace('`', '``')}`"
 
 

@@ -29,14 +29,14 @@ ARROW = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
 }
-"""How Spark cuts what it hands to Python. Under a limit in bytes it measures the batch again after every row, a quarter
-of all it does in a replay; so there is none, and rows that are few enough for keys of a megabyte."""
+"""How Spark cuts what it hands to Python. With a limit in bytes it measures the batch again after every row, a quarter
+of its work in a replay. So there is only one in rows, low enough for keys of a megabyte."""
 
 MICROS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 """How Spark writes times to Parquet. By itself it writes INT96, an old form that other readers take for nanoseconds."""
 
 UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
-"""Options of the Java virtual machine: Arrow does not ask at every value whether it is there, as Spark has done so."""
+"""Options of the Java virtual machine: Arrow does not check at every value whether it is there, as Spark does so."""
 
 ON_ONE_MACHINE = {"spark.shuffle.compress": "false"}
-"""On one machine what is shuffled stays on it: to make it smaller takes longer than to write it."""
+"""On one machine, compressing what is shuffled takes longer than writing it."""

@@ -28,7 +28,7 @@ class SparkRead(NamedTuple):
 def read(spark: SparkSession, source: Source) -> SparkRead:
     """The log, lazily. A path without a file system that is not on this machine is left for Spark to find."""
     reader = _READERS.get(source.format, _from_spark)
-    with _told_in_a_line(source):
+    with _errors_in_one_line(source):
         return reader(spark, replace(source, path=located(spark, source.path)))
 
 
@@ -36,12 +36,12 @@ def parquet_stream(
     spark: SparkSession, source: Source, schema: StructType | None, options: Mapping[str, str]
 ) -> DataFrame:
     """Parquet files, as a stream. Without a schema, those that are there show it."""
-    with _told_in_a_line(source):
+    with _errors_in_one_line(source):
         return parquet.read_stream(spark, replace(source, path=located(spark, source.path)), schema, options)
 
 
 def located(spark: SparkSession, path: str) -> str:
-    """A path as Spark is to have it: one on this machine from the root on, as Spark may be in another folder."""
+    """A path for Spark: absolute if it is on this machine, as Spark may run in another folder."""
     return os.path.abspath(path) if is_here(spark, path) else path
 
 
@@ -52,8 +52,8 @@ def is_here(spark: SparkSession, path: str) -> bool:
 
 
 @contextmanager
-def _told_in_a_line(source: Source) -> Iterator[None]:
-    """What is wrong with a log: whoever finds it, Spark or Arrow."""
+def _errors_in_one_line(source: Source) -> Iterator[None]:
+    """What is wrong with a log, whether Spark or Arrow finds it."""
     try:
         yield
     except AnalysisException as error:

@@ -25,7 +25,7 @@ from ..files.texts import CONTENT, LINE, PATH, CsvHeaders, CsvTask, JsonTask, Js
 Task = CsvTask | JsonTask
 
 _FILES = f"{PATH} string, modificationTime timestamp, length bigint, {CONTENT} binary"
-"""What Spark's source of files has; a stream wants to be told. What is not asked for is not read."""
+"""The columns of Spark's source of files, which a stream must be told. Those that are not selected are not read."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def json_messages(values: DataFrame, schema: T.StructType) -> DataFrame:
 
 
 def task_of(given: DataFrame, source: Source) -> Task:
-    """How to read files: their columns are those of all of them. For JSON that means to read them, once."""
+    """How to read files, with the columns of all of them. For JSON that takes one pass over the files."""
     if source.format == "csv":
         format = _csv_format(source)
         rows = _mapped(given, CsvHeaders(format)).collect()
@@ -125,7 +125,7 @@ def _mapped(given: DataFrame, work: Any) -> DataFrame:
 
 
 def _distinct_in_case(spark: SparkSession, task: Task) -> Task:
-    """Spark does not tell Key from key unless it is told to: and it is where a log has both."""
+    """Spark does not tell Key from key unless told to, as it is here where a log has both."""
     names = task.schema.names
     if len({name.lower() for name in names}) < len(names):
         spark.conf.set("spark.sql.caseSensitive", "true")

@@ -14,12 +14,12 @@ UPGRADE = "pip install --upgrade 'sojourn[spark]'"
 
 
 def is_supported(version: str) -> bool:
-    """Whether `4.2.0`, or `4.3.0.dev1`, will do."""
+    """Whether a version such as `4.2.0` or `4.3.0.dev1` is supported."""
     parts = re.match(r"(\d+)\.(\d+)", version)
     return parts is not None and LEAST <= (int(parts[1]), int(parts[2])) < BELOW
 
 
 def check_version(version: str) -> None:
-    """`ConfigError` if a version of PySpark will not do."""
+    """`ConfigError` if a version of PySpark is not supported."""
     if not is_supported(version):
         raise ConfigError(f"PySpark {version} is not supported; Sojourn needs {SUPPORTED}: {UPGRADE}")

@@ -85,7 +85,7 @@ class ReadOperations:
 
 @dataclass(frozen=True)
 class Send:
-    """Sends operations from the shard of their id to those of their keys. Of each id only the first goes."""
+    """Sends operations from the shard of their id to those of their keys; only the first one of each id."""
 
     has_many_keys: bool
     shards: int
@@ -99,9 +99,9 @@ class Send:
 
 
 class AtHome:
-    """Operations in the shards of their ids, each with a rank there that depends on nothing but what they say.
+    """Operations in the shards of their ids, each with a rank there that depends on the operations alone.
 
-    `rows`  those that are no repetition, by shard, then rank.
+    `rows`  the first of each id, by shard, then rank.
     `home`  the shard of each of these; they ascend.
     """
 

@@ -85,7 +85,7 @@ def _opened(groups: Groups, lanes: Lanes) -> tuple[Opened, Ints]:
 def least_left(instant: Ints, is_told: Flags, told_as: Ints) -> Ints:
     """The numbers of openings, sorted by instant, then deadline: what was told keeps the number it was told under.
 
-    The others of its instant get the least that are left, in their order. Instants that are all told are of no concern.
+    The others of its instant get the least that are left, in their order. Instants that are all told are left out.
     """
     places = np.flatnonzero(np.isin(instant, instant[~is_told]))
     start = np.searchsorted(instant[places], instant[places])
@@ -113,7 +113,7 @@ def _spent(groups: Groups, watermark: int, told: Ints, numbers: Ints) -> dict[st
 
 
 def _alive_since(opened: Opened, chains: Chains, watermark: int) -> Ints:
-    """When an operation was last alive before the watermark: all that is to be known of the events up to then."""
+    """When an operation was last alive before the watermark: that sums up its keep-alive events up to then."""
     certain = np.flatnonzero(opened.opened_at < watermark)
     since = opened.since.copy()
     in_force = chains.deadline_at(certain, np.full(len(certain), watermark - 1)) if certain.size else since[certain]

@@ -60,7 +60,7 @@ class Files:
             stream.close()
 
     def write_whole(self, path: str, text: str) -> None:
-        """A new file, that is there with all of its text or not at all."""
+        """A new file that appears with all of its text, or not at all."""
         draft = f"{path}.draft"
         self.write(draft, text)
         self.rename(draft, path)

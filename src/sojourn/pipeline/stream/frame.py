@@ -36,7 +36,14 @@ def outcomes(
     eager: bool = False,
     heartbeat: bool = False,
 ) -> DataFrame:
-    """The outcome of every operation that a stream opens: the columns of `schema.OUTCOMES`, and `aside`."""
+    """The outcome of every operation that a stream opens: the columns of `schema.OUTCOMES`, and `aside`, lazily.
+
+    `aside` is null for outcomes. Rows that are late or cannot be used have nothing but `aside.reason` and `aside.row`.
+
+    `key` to `unit` are as in `batch.outcomes`. `late` is how far an event may be behind the newest one. Keys are spread
+    over `shards`. With `eager`, completions and cancellations are told at once, not only when they are certain. With
+    `heartbeat`, the clock shows that time passes when no events come.
+    """
     plan = Plan.of(rule, unit, key=key, kind=kind, at=at, source=source, value=value)
     _check(events, plan, shards)
     log = arrow_schema(events)
@@ -51,12 +58,12 @@ def outcomes(
 
 
 def decided(outcomes: DataFrame) -> DataFrame:
-    """The outcomes alone, of what `outcomes` gives."""
+    """Of what `outcomes` gives, the outcomes alone."""
     return outcomes.where(F.col(ASIDE).isNull()).drop(ASIDE)
 
 
 def set_aside(outcomes: DataFrame) -> DataFrame:
-    """What was set aside, of what `outcomes` gives: rows that are late, or cannot be used."""
+    """Of what `outcomes` gives, the rows that were set aside: they are late, or cannot be used."""
     return outcomes.where(F.col(ASIDE).isNotNull()).select(f"{ASIDE}.*")
 
 
@@ -71,7 +78,7 @@ def _check(events: DataFrame, plan: Plan, shards: int) -> None:
 def _payloads(events: DataFrame, pack: Pack, late_ms: int, *, heartbeat: bool) -> DataFrame:
     """The events, packed. A payload that holds nothing but a time still moves the watermark.
 
-    So the filter must stay above it: Spark moves one that does not look at the time below.
+    So the filter must come after the watermark. Spark would move it before, if it did not look at the time.
     """
     pack.payloads(pack.log.empty_table())  # what cannot be read is refused here, not by the tasks
     payloads = arrow_rows(events).mapInArrow(pack, from_arrow_schema(IN_SCHEMA))
@@ -88,7 +95,7 @@ def _ticks(spark: SparkSession) -> DataFrame:
 
 
 def _shown(rows: DataFrame, settings: Settings) -> DataFrame:
-    """Outcomes, with what is none in the column `aside`, and counts in the query's progress."""
+    """Outcomes, with rows that were set aside in the column `aside`, and counts in the query's progress."""
     aside = F.when(F.col(S.REASON).isNotNull(), F.struct(S.REASON, S.ROW))
     endings = [F.count_if(F.col(S.OUTCOME) == ending).alias(ending) for ending in S.ENDINGS]
     opened, late = (F.coalesce(F.sum(name), F.lit(0)) for name in (OPENED, LATE))

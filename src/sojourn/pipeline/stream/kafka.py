@@ -19,7 +19,7 @@ CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 
 class Address(NamedTuple):
-    """`HOST:PORT/TOPIC`; several hosts are parted by commas."""
+    """`HOST:PORT/TOPIC`; several hosts are separated by commas."""
 
     servers: str
     topic: str
@@ -41,7 +41,7 @@ def has_connector(spark: SparkSession) -> bool:
 
 
 def read(spark: SparkSession, where: str, options: Mapping[str, str]) -> DataFrame:
-    """The messages of a topic, as a stream. Options are those of Spark's connector; ours knows the two it sets here."""
+    """The messages of a topic, as a stream. Options are those of Spark's connector, or of `KafkaSource`."""
     address = Address.of(where)
     reader = spark.readStream
     if has_connector(spark):
@@ -54,7 +54,7 @@ def read(spark: SparkSession, where: str, options: Mapping[str, str]) -> DataFra
 
 
 def _registered(spark: SparkSession) -> str:
-    """The name of a source of ours, which Spark knows from now on."""
+    """The name of our own source, which Spark knows from now on."""
     try:
         from .kafka_source import NAME, KafkaSource  # noqa: PLC0415  (older versions of Spark cannot have it)
     except ImportError:
@@ -94,7 +94,7 @@ def sender(address: Address) -> Callable[[Iterator[Row]], None]:
 
 
 def _produced(producer: Any, topic: str, row: Row, failed: list[Any]) -> bool:
-    """False if as many are on their way as the producer holds."""
+    """False if the producer's buffer is full."""
 
     def arrived(error: Any, message: Any) -> None:
         if error is not None:

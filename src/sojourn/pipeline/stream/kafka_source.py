@@ -22,7 +22,7 @@ SCHEMA = "key binary, value binary, topic string, partition int, offset bigint, 
 ROWS_AT_ONCE = 10_000
 POLL_S = 1
 WAIT_S = 30
-"""So long a broker may take to answer."""
+"""How long a broker may take to answer."""
 
 _ARROW = pa.schema(
     [
@@ -59,7 +59,7 @@ class Span(InputPartition):
 
 
 class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """An offset of ours is that of the next message, by the number of the partition."""
+    """Offsets, by the number of the partition, are those of the next message to read."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self._options = options
@@ -101,7 +101,9 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 yield _batch(message for message in messages if _checked(message).offset() < partition.end)
                 silent_s = 0 if messages else silent_s + POLL_S
                 if silent_s > WAIT_S:
-                    raise SourceError(f"{self._options['servers']} gives nothing of {start} at {position}")
+                    raise SourceError(
+                        f"{self._options['servers']} sends no messages of {start} from offset {position} on"
+                    )
         finally:
             consumer.close()
 
@@ -126,14 +128,14 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             "bootstrap.servers": self._options["servers"],
             "group.id": NAME,
             "enable.auto.commit": False,
-            "auto.offset.reset": "error",  # rather than go on elsewhere, where something is lost
+            "auto.offset.reset": "error",  # rather than go on elsewhere, and lose messages
         }
         consumer: Consumer = library().Consumer(settings | own)
         return consumer
 
 
 def _position(consumer: Consumer, start: Any) -> int:
-    """The offset to be read next: those of transactions, which no message has, are passed over."""
+    """The offset to be read next. Offsets of transaction markers, which are not messages, are skipped."""
     found = consumer.position([start])[0].offset
     return start.offset if found < 0 else int(found)
 

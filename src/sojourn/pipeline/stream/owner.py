@@ -1,4 +1,4 @@
-"""Whose a folder of outcomes is: a file in it, whose name is the id of the stream, which its checkpoint has too.
+"""Which stream a folder of outcomes belongs to: a file in it is named after the stream's id, as its checkpoint has it.
 
 Micro-batches are numbered from 0 on in every checkpoint. So where two streams share a folder, what one writes looks
 like what the other has already written.
@@ -12,14 +12,14 @@ from ...errors import ConfigError
 from .files import Files
 
 OWNER = "_owner-"
-"""Readers of tables pass over names that begin like this."""
+"""Readers of tables skip names that begin with an underscore."""
 
 
 def claim(files: Files, folder: str, tables: Iterable[str], stream: str, checkpoint: str) -> None:
-    """Take a folder for a stream, or refuse it: it is another one's, or has tables of nobody knows whose.
+    """Take a folder for a stream, or refuse it: it is another stream's, or has tables of unknown origin.
 
-    Looked at before and after: of two that come at once, one at least sees the other. If both do, both are refused, and
-    nothing is lost.
+    It looks for others before and after: of two streams that come at once, at least one sees the other. If both do,
+    both are refused, and nothing is lost.
     """
     _check_others(files, folder, stream)
     mine = f"{folder}/{OWNER}{stream}"
@@ -28,8 +28,8 @@ def claim(files: Files, folder: str, tables: Iterable[str], stream: str, checkpo
     for table in tables:
         if files.names(f"{folder}/{table}"):
             raise ConfigError(
-                f"{folder}/{table} has rows, and nothing says that they are of the stream whose checkpoint is "
-                f"{checkpoint}; write to another folder"
+                f"{folder}/{table} has rows, and nothing shows that they are of the stream whose checkpoint "
+                f"is {checkpoint}; write to another folder"
             )
     files.write(mine, files.full(checkpoint))
     try:

@@ -1,7 +1,7 @@
 """What runs on Spark's executors before and after the shards: rows into one payload per shard, payloads into rows.
 
-Spark's stateful operators cost much for each row. So a shard gets its events as one row that holds columns, and
-answers in the same way.
+Spark's stateful operators are expensive per row. So a shard gets its events as one row that holds columns, and answers
+in the same way.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _newest(normal: Normal) -> Any:
 
 @dataclass(frozen=True)
 class Unpack:
-    """Maps payloads of shards to rows: outcomes; REASON and ROW for what is none; LATE and OPENED for counts."""
+    """Maps payloads of shards to rows: outcomes; REASON and ROW for what was set aside; LATE and OPENED for counts."""
 
     @property
     def schema(self) -> pa.Schema:

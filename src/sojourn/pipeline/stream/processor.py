@@ -29,14 +29,14 @@ HEAD = T.StructType(
 )
 SEGMENT_NUMBER = T.StructType([T.StructField("number", T.LongType())])
 SEGMENT = T.StructType([T.StructField("data", T.BinaryType())])
-"""As types, not as texts: Python would have to ask the JVM what those mean."""
+"""Types, not texts, as Python would have to ask the JVM what a text means."""
 
 OUT_SCHEMA = f"{OUTCOMES} binary, {ASIDE} binary, {LATE} bigint, {OPENED} bigint"
 
 FIRST_TIMER = 1
 
 _cache = Cache()
-"""Spark uses its Python processes again and again: what one has read for a micro-batch serves the next."""
+"""Spark reuses its Python processes: what one has read for a micro-batch serves the next."""
 
 
 class SparkStore:
@@ -90,7 +90,7 @@ def _timer(head: Head) -> int:
 
 
 class ShardProcessor(StatefulProcessor):
-    """`settings` says what the state was written under: no other may go on with it.
+    """`settings` says what the state was written under; a query with other settings is refused.
 
     `log` has the columns of the rows that come with events; one that is late is set aside, as `late` says.
     """

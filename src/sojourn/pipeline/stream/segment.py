@@ -129,7 +129,7 @@ class Kept:
         return Found(self._rows(self.segments, taken), place, taken)
 
     def replace(self, taken: Sequence[Ints], kept: pa.RecordBatch) -> Kept:
-        """The same with new words on the keys that were taken, and on others that were not there."""
+        """The same, with new rows for the keys that were taken, and for keys that were not there."""
         newest = Segment(kept)
         size, start = len(newest), len(self.segments)
         while start and len(self.segments[start - 1]) < 2 * size:

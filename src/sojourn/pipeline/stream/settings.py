@@ -17,7 +17,7 @@ FILE = "sojourn.json"
 """In a checkpoint: its settings, and the id of its stream."""
 
 FORMAT = 2
-"""Of the state; a version of ours that keeps another one has another number."""
+"""The version of the state's format."""
 
 Settings = dict[str, str | int | bool]
 
@@ -44,7 +44,7 @@ def type_text(kind: pa.DataType) -> str:
 
 
 def type_of(text: str) -> pa.DataType:
-    """What `type_text` was made of."""
+    """The type whose `type_text` this is."""
     if text.startswith("decimal"):
         make = pa.decimal128 if text.startswith("decimal128") else pa.decimal256
         return make(*map(int, text[text.index("(") + 1 : -1].split(",")))
@@ -52,7 +52,7 @@ def type_of(text: str) -> pa.DataType:
 
 
 def _without_columns(rule: Rule) -> Rule:
-    """They are told apart: it does not matter whether the rule names a column or an option does."""
+    """Columns are compared separately: it does not matter whether the rule or an option names them."""
     return Rule(rule.name, rule.opens, rule.until, rule.within, rule.per, rule.cancels, rule.keeps_alive)
 
 
@@ -61,7 +61,7 @@ def fingerprint(settings: Settings) -> str:
 
 
 def identified(files: Files, checkpoint: str, settings: Settings) -> str:
-    """The id of the stream that a checkpoint is of: a new one in a new checkpoint, which keeps it with its settings.
+    """The id of a checkpoint's stream. A new checkpoint gets a new one, and keeps it with the settings.
 
     A checkpoint that was written under other settings is refused.
     """
@@ -99,7 +99,7 @@ def _unreadable(file: str, why: str) -> str:
 
 
 def check_same(old: Settings, new: Settings, where: str) -> None:
-    """`ConfigError` that names what differs: of rules, the lines."""
+    """`ConfigError` that names what differs; of rules, the lines that do."""
     for name in new:
         if old.get(name) != new[name]:
             was, now = _lines_that_differ(str(old.get(name)), str(new[name]))

@@ -16,7 +16,7 @@ from ..plan import Plan
 from ..schema import DEADLINE, KEY, OPENED_AT
 
 HASH = "hash"
-"""64 bits of a key: where to look for it. Equal keys are told by their text."""
+"""A key's hash of 64 bits, by which it is found; whether keys are equal is decided by their text."""
 
 IS_SPENT = "is_spent"
 """Whether what the row opened is an operation of its own by now, or has ended: it opens nothing more.

@@ -38,7 +38,7 @@ class Store(Protocol):
 
 
 class ShardResult(NamedTuple):
-    """What a shard has to say: outcomes, and how many events came too late."""
+    """What a step of a shard gives: outcomes, and how many events came too late."""
 
     outcomes: pa.Table
     late: int

@@ -27,7 +27,7 @@ DEFAULTS = {
     f"{_ROCKSDB}.rocksdb.changelogCheckpointing.enabled": "true",
     f"{_ROCKSDB}.rocksdb.trackTotalNumberOfRows": "false",
 }
-"""What a stream of ours wants of Spark: state in RocksDB, of which a checkpoint takes what has changed.
+"""The settings that a stream needs: state in RocksDB, of which a checkpoint saves what has changed.
 
 To count the rows of the state, RocksDB would have to read what is replaced: our rows are large, and few.
 """
@@ -57,8 +57,8 @@ def write(
 ) -> StreamingQuery:
     """Start a query that writes what `outcomes` gives as Parquet: `path/outcomes` and, set aside, `path/quarantine`.
 
-    A micro-batch becomes one directory, `batch=17`, that appears all at once, if it has any rows; the first one does
-    anyhow, so that both tables can be read from then on. A batch that is repeated after a failure gives the same rows,
+    A micro-batch that has rows becomes one directory, `batch=17`, that appears all at once; the first one always does,
+    so that both tables can be read from then on. A batch that is repeated after a failure gives the same rows,
     and leaves the directory as it is. So no reader sees an outcome twice, or half a batch. The folder belongs to the
     stream of one checkpoint; another one is refused.
     """
@@ -76,7 +76,7 @@ def start(
     every: str | None = None,
     name: str | None = None,
 ) -> StreamingQuery:
-    """Start a query into a sink, once its checkpoint has been looked at; what Spark needs for it is set."""
+    """Start a query into a sink, after checking its checkpoint, with the settings that Spark needs for it."""
     settings = _settings(outcomes)
     spark = outcomes.sparkSession
     stream = identified(Files(spark), checkpoint, settings)
@@ -93,7 +93,7 @@ def start(
 
 
 class Folder:
-    """A folder of tables, to which each micro-batch adds at most one directory a table."""
+    """A folder of tables, to which each micro-batch adds at most one directory per table."""
 
     def __init__(self, files: Files, path: str) -> None:
         self._files = files
@@ -128,7 +128,7 @@ class Sink:
         self._stream = stream
 
     def __call__(self, rows: DataFrame, number: int) -> None:
-        """Spark's state moves on as rows are computed: so they are all, also if there are none to deliver."""
+        """Spark's state moves on as rows are computed, so all are computed, even if none is to be delivered."""
         seen, batch = Observation(), MicroBatch(self._stream, number)
         counts = {OUTCOMES: F.count(S.OPERATION_ID), QUARANTINE: F.count(ASIDE)}
         rows = rows.observe(seen, *(count.alias(name) for name, count in counts.items())).persist()

@@ -1,4 +1,4 @@
-"""Where outcomes go: Parquet, Delta, Kafka or the screen, each named by a word such as `parquet:outcomes/`."""
+"""Where outcomes go: Parquet, Delta, Kafka or the screen, each named by a text such as `parquet:outcomes/`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ROWS_SHOWN = 20
 
 
 def sink_of(spark: SparkSession, text: str, checkpoint: str) -> Sink:
-    """The sink of that name. What is set aside goes to the same folder, or else into that of the checkpoint.
+    """The sink that a text names. What is set aside goes to the same folder, or else to the checkpoint's.
 
-    Exactly once: Parquet, Delta. Others get a micro-batch again that was repeated after a failure; the operation_id of
-    an outcome is the same then.
+    Exactly once: Parquet, Delta. The others get a micro-batch again if it is repeated after a failure, with the same
+    operation_id for each outcome.
     """
     what, _, where = text.partition(":")
     files = Files(spark)

@@ -1,4 +1,4 @@
-"""Where events come from: files, Kafka, or Spark's clock, each named by a word such as `file:events/`."""
+"""Where events come from: files, Kafka, or Spark's clock, each named by a text such as `file:events/`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from . import kafka
 
 _FEW_FILES = {"maxFilesPerTrigger": "1000"}
 
-FORMS = "file:FOLDER, kafka:HOST:PORT/TOPIC and rate:ROWS_A_SECOND"
+FORMS = "file:FOLDER, kafka:HOST:PORT/TOPIC and rate:ROWS_PER_SECOND"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class From:
 
 
 def events_by_the_clock(spark: SparkSession, plan: Plan, rows: int) -> DataFrame:
-    """So many events a second, for trying out: key after key gets one event of each kind, in a row."""
+    """This many events per second, for trying out: key after key gets one event of each kind."""
     ticks = spark.readStream.format("rate").option("rowsPerSecond", rows).load()
     number, kinds = F.col("value"), plan.kinds
     made = {

@@ -46,7 +46,7 @@ def status(spark: SparkSession, checkpoint: str) -> Status:
     folder, files = checkpoint.rstrip("/"), Files(spark)
     settings = kept_settings(files, folder)
     if settings is None:
-        raise ConfigError(f"{checkpoint!r} is no checkpoint of a stream of ours: there is no {FILE} in it")
+        raise ConfigError(f"{checkpoint!r} is not the checkpoint of a Sojourn stream: there is no {FILE} in it")
     if settings["format"] != FORMAT:
         raise ConfigError(f"{checkpoint!r} has format {settings['format']}, of another version; this one has {FORMAT}")
     shape = shape_of(settings)
