@@ -3,6 +3,7 @@
 from .clock import Clock as Clock
 from .clock import SystemClock as SystemClock
 from .errors import ConfigError as ConfigError
+from .errors import DeadlockError as DeadlockError
 from .errors import DelayError as DelayError
 from .errors import HubFullError as HubFullError
 from .errors import LivelockError as LivelockError
@@ -43,6 +44,7 @@ __all__ = [
     "Clock",
     "Condition",
     "ConfigError",
+    "DeadlockError",
     "DelayError",
     "DelayedOperation",
     "Event",
