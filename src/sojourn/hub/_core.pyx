@@ -28,7 +28,7 @@ from ._ending import (
     add_callback, await_outcome, call_all, check_callback, decided_by, explanation, not_by_hand, outcome_of,
     refuse_to_copy, settle, tell_all,
 )
-from ._law import hear
+from ._law import count
 from ._plan import plain_event, refused
 
 cdef extern from "Python.h":
@@ -228,9 +228,13 @@ cdef class Wait(DelayedOperation):
 
     cdef bint hears(self, event) except -1:
         """Let an event of a kind that its plan reads count; True if that completed it."""
+        cdef int64_t at = event.at
         if self.single is not None:
-            return self.complete_single(event.at)
-        return not self.ended and hear(self, event)
+            return self.complete_single(at)
+        if at < self.opened_at:
+            at = self.opened_at
+            event = event._replace(at=at)
+        return not self.ended and at <= self.last_instant() and count(self, event)
 
     def _complete(self, int64_t at):
         return self.end(COMPLETED, at, None)
@@ -374,7 +378,8 @@ cdef class Signals(Watchers):
     def _spread(self, event):
         """Let an event count for all who wait on its key; return how many that completed."""
         cdef list completed = []
-        event = plain_event(event)
+        if not is_plain(event):
+            event = plain_event(event)
         try:
             while not self.try_to_spread(event, completed):
                 pass                # others came or went while keys were compared
@@ -592,6 +597,16 @@ cdef class QuickVerbs:
                 wait.tell()
                 return 1
         return waits._spread(Event(key, kind, at, source, value))
+
+
+cdef bint is_plain(event) except -1:
+    """Whether nothing but the key could run other people's code when read."""
+    source, value = event[3], event[4]
+    return (
+        type(event[1]) is str and event[5] is None
+        and (source is None or type(source) is str or type(source) is int)
+        and (value is None or type(value) is int or type(value) is float)
+    )
 
 
 cdef inline Signals waits_in(QuickVerbs hub):

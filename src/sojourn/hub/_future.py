@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 class OutcomeFuture(asyncio.Future[Outcome]):
     """A future that its wait lets go of when it is cancelled, however long the wait goes on."""
 
+    __slots__ = ("_wait",)
+
     _wait: Wait
 
     def cancel(self, msg: Any | None = None) -> bool:

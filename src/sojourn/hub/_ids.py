@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from ._table import Entry, KeyTable, Look
@@ -27,23 +26,15 @@ class Ids:
         self._keep_ms = keep_ms
         self._table: KeyTable[Wait | None] = KeyTable()
         self._ended: deque[IdEntry] = deque()
+        self.look, self.stands, self.put = self._table.look, self._table.stands, self._table.put
 
     def __len__(self) -> int:
         return len(self._table)
-
-    def look(self, wait_id: Hashable) -> IdLook:
-        return self._table.look(wait_id)
-
-    def stands(self, look: IdLook) -> bool:
-        return self._table.stands(look)
 
     def get(self, look: IdLook, now_ms: int) -> Wait | None:
         """The wait that was found, unless it is forgotten by now."""
         wait = None if look.entry is None else look.entry.value
         return None if wait is None or self._is_forgotten(wait, now_ms) else wait
-
-    def put(self, look: IdLook, wait: Wait) -> IdEntry:
-        return self._table.put(look, wait)
 
     def drop(self, entry: IdEntry) -> None:
         """Forget an id. Its wait, which has the entry, is let go of: the two would keep each other alive."""

@@ -43,8 +43,11 @@ def hear(wait: Judged, event: Event) -> bool:
     """Let an event of a kind that the wait's plan reads count, if it is in time; True if that completed the wait."""
     if event.at < wait.opened_at:  # it was on its way already: it counts from the opening on
         event = event._replace(at=wait.opened_at)
-    if event.at > last_instant(wait):
-        return False
+    return event.at <= last_instant(wait) and count(wait, event)
+
+
+def count(wait: Judged, event: Event) -> bool:
+    """Let an event that is in time count; True if that completed the wait."""
     rule = wait._plan.rule
     if event.kind in rule.places_by_kind and complete_if_met(wait, event):
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -29,15 +29,10 @@ class Memory:
         self._entries: deque[Entry[Kept]] = deque()
         """Of every signal kept, the entry of its key; oldest first."""
         self._passed_over: deque[tuple[Wait, Event, str]] = deque()
+        self.look, self.stands = self._by_key.look, self._by_key.stands
 
     def __len__(self) -> int:
         return len(self._entries)
-
-    def look(self, key: Hashable) -> Look[Kept]:
-        return self._by_key.look(key)
-
-    def stands(self, look: Look[Kept]) -> bool:
-        return self._by_key.stands(look)
 
     def keep(self, event: Event, look: Look[Kept]) -> None:
         """Keep a signal whose key was looked for. First in, then out: its key's entry must not go in between."""

@@ -42,8 +42,10 @@ class KeyTable(Generic[T]):
     def look(self, key: Hashable) -> Look[T]:
         hashed = hash(key)
         entries = self._entries.get(hashed, ())
-        found = next((entry for entry in entries if entry.key is key or entry.key == key), None)
-        return Look(key, hashed, entries, found)
+        for entry in entries:
+            if entry.key is key or entry.key == key:
+                return Look(key, hashed, entries, entry)
+        return Look(key, hashed, entries, None)
 
     def stands(self, look: Look[T]) -> bool:
         """Whether no key with that hash has come or gone since."""
@@ -52,14 +54,20 @@ class KeyTable(Generic[T]):
     def put(self, look: Look[T], value: T) -> Entry[T]:
         """The key has this value from now on, in an entry of its own."""
         entry = Entry(look.key, look.hash, value)
-        self._entries[look.hash] = (*(other for other in look.entries if other is not look.entry), entry)
+        self._entries[look.hash] = (*without(look.entry, look.entries), entry)
         return entry
 
     def drop(self, entry: Entry[T]) -> None:
         """Forget an entry, unless another one has taken its place already."""
         entries = self._entries.get(entry.hash, ())
-        left = tuple(other for other in entries if other is not entry)
+        left = without(entry, entries)
         if left:
             self._entries[entry.hash] = left
         elif entries:
             del self._entries[entry.hash]
+
+
+def without(entry: Entry[T] | None, entries: tuple[Entry[T], ...]) -> tuple[Entry[T], ...]:
+    if entries == () or (len(entries) == 1 and entries[0] is entry):  # nearly always
+        return ()
+    return tuple(other for other in entries if other is not entry)
