@@ -246,8 +246,8 @@ MUTANTS = [
     Mutant(
         "what was seen of keys before the lock is believed",
         WAIT,
-        "if self._places_at(hashed) is not places or not",
-        "if not",
+        "if self._places_at(hashed) is not places or (early",
+        "if (early",
     ),
     Mutant("what was remembered before the lock is believed", TABLE, "is look.entries", "is not None"),
     Mutant("a text keeps its own methods", PLAN, "        return str.__str__(thing)\n", "        return thing\n"),

@@ -60,6 +60,8 @@ def count(wait: Judged, event: Event) -> bool:
 
 def complete_if_met(wait: Judged, event: Event) -> bool:
     """Add an event to the evidence; True if that completed the wait."""
+    if wait._plan.single is not None:  # then it is all the evidence there need be
+        return wait._complete(event.at)
     if wait._progress is None:
         # The key and the id are the wait's own business, and their text would be made with the lock held.
         wait._progress = Waiting(wait._plan.rule, "", wait.opened_at, wait.deadline, "")

@@ -308,7 +308,7 @@ class Signals(Watchers):
         place = place_of(event.key, places)
         early = None if self._memory is None else self._memory.look(event.key)
         with lock:
-            if self._places_at(hashed) is not places or not self._remembers(early):
+            if self._places_at(hashed) is not places or (early is not None and not self._remembers(early)):
                 return False
             waits: list[Any] = [] if place is None else list(place.operations.values())
             waits = [wait for wait in waits if event.kind in wait._plan.kinds]
@@ -322,9 +322,9 @@ class Signals(Watchers):
                     completed.append(wait)
             return True
 
-    def _remembers(self, *looks: Look[Kept] | None) -> bool:
+    def _remembers(self, *looks: Look[Kept]) -> bool:
         """Whether the memory is as it was when these keys were looked for."""
-        return all(look is None or self._memory is None or self._memory.stands(look) for look in looks)
+        return all(self._memory is not None and self._memory.stands(look) for look in looks)
 
     # A wait
 
