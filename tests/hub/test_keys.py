@@ -181,3 +181,40 @@ def test_two_threads_that_take_a_lock_of_their_own_in_a_comparison_and_around_a_
         assert not thread.is_alive(), "a deadlock"
     HOOK.clear()
     hub.close()
+
+
+def once(act: Callable[[], object]) -> None:
+    """Act at the next call of a key's own code, and not while acting."""
+
+    def hook() -> None:
+        HOOK.clear()
+        act()
+
+    HOOK.append(hook)
+
+
+def test_a_wait_that_comes_while_a_signal_compares_keys_hears_of_it_or_recalls_it(build: Build) -> None:
+    scene = Scene(build, remember="1 s")
+    first = scene.hub.wait(Key("k"), "a", 100)
+    came: list[Any] = []
+    key = Key("k")
+
+    def come() -> None:
+        first.cancel()
+        came.append(scene.hub.wait(Key("k"), "a", 100))
+
+    once(lambda: once(come))  # the hash, then the comparison
+    scene.hub.signal(key, "a")
+    assert [wait.outcome for wait in (first, *came)] == ["cancelled", "completed"]
+
+
+def test_a_signal_is_remembered_though_its_key_was_forgotten_while_it_was_compared(build: Build) -> None:
+    scene = Scene(build, remember="1 s", remember_most=2)
+    scene.hub.signal(Key("k"), "a")
+
+    def forget_and_begin_again() -> None:
+        scene.hub.signal_many([("x", "a"), ("y", "a"), (Key("k"), "c")])
+
+    once(lambda: once(lambda: once(forget_and_begin_again)))  # two hashes, then the comparison
+    scene.hub.signal(Key("k"), "b")
+    assert scene.hub.wait(Key("k"), all_of("b", "c"), 100).done()
