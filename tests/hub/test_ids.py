@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import pytest
@@ -201,3 +202,17 @@ def test_a_hub_and_a_wait_show_what_they_are(scene: Scene) -> None:
     assert repr(scene.hub) == "<Hub 'scene' open, 1 pending>"
     scene.hub.close()
     assert repr(scene.hub) == "<Hub 'scene' closed, 0 pending>"
+
+
+def test_an_id_that_is_forgotten_keeps_nothing_of_its_wait_alive(scene: Scene) -> None:
+    """At once, without the garbage collector, which does not look at waits."""
+
+    class Key:
+        pass
+
+    key = Key()
+    kept = weakref.ref(key)
+    scene.hub.wait(key, "paid", 100, id="x")
+    scene.hub.signal(key, "paid")
+    del key
+    assert kept() is None
