@@ -5,11 +5,13 @@ BIN    := .venv/bin
 READY  := .venv/.ready
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
+QUICK  := $(addprefix tests/,contract unit rules model property purgatory hub)
+
 .DEFAULT_GOAL := help
-.PHONY: help setup run live picture test check stress simulate cluster brokers kafka chaos mutants bench docs clean
+.PHONY: help setup run live picture quick test format check stress simulate cluster brokers kafka sparks chaos mutants bench figures docs other-python clean
 
 help:           ## What one can do here
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY) ## Create .venv, install the package and compile its core
 
@@ -29,6 +31,18 @@ picture: $(READY) ## The picture in the README, from a run of half a minute
 
 test: check     ## Everything that must hold before a change lands
 	$(BIN)/python -m pytest
+
+quick: .venv-quick/.ready ## Timer, rules, purgatory and hub, without Java and Spark: about a minute
+	HYPOTHESIS_PROFILE=few .venv-quick/bin/python -m pytest $(QUICK)
+
+.venv-quick/.ready: pyproject.toml setup.py $(CORE)
+	@test -x .venv-quick/bin/python || $(PYTHON) -m venv .venv-quick
+	.venv-quick/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[quick]'
+	@touch $@
+
+format: $(READY) ## Style, mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
 check: $(READY) ## Style, types and who may import whom
 	$(BIN)/ruff check .
@@ -51,6 +65,21 @@ cluster: $(READY) ## The pipeline on a Spark master and two workers, on loopback
 kafka: $(READY)  ## Streams from and to a Kafka broker on loopback
 	$(BIN)/python -m pytest -m kafka
 
+ON_SPARK := tests/cli/test_stream.py tests/parity/test_spark.py tests/spark/test_files.py tests/stream/test_spark_parity.py \
+	tests/stream/test_stream.py
+
+define on_spark
+	$(PYTHON) -m venv build/sparks/$(1)
+	build/sparks/$(1)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade \
+		--editable '.[cli,spark]' 'pyspark[sql]$(2)' 'pandas<3' hypothesis pytest
+	build/sparks/$(1)/bin/python -m sojourn doctor
+	build/sparks/$(1)/bin/python -m pytest $(ON_SPARK)
+endef
+
+sparks: $(READY) ## The pipeline on the lowest PySpark that is supported and on the newest, each in an environment of its own
+	$(call on_spark,lowest,==4.1.0)
+	$(call on_spark,newest,<5)
+
 chaos: $(READY) ## Streams killed at random points, a worker of a cluster killed
 	$(BIN)/python -m pytest -m chaos tests/stream
 
@@ -62,11 +91,17 @@ bench: $(READY) ## Every timer a Python programmer can pick, and Kafka's, side b
 	$(BIN)/python -m benchmarks timer --json benchmarks/results/timer.json
 	$(BIN)/python -m benchmarks bars benchmarks/results/timer.json
 
+figures: $(READY) ## The tables of README and docs, drawn from benchmarks/measured
+	$(BIN)/python -m benchmarks figures
+
+other-python: $(READY) ## Build the wheel for another Python (PYTHON3=..., or the newest found) and test it in a clean environment
+	$(BIN)/python -m tests.other_python $(PYTHON3)
+
 docs: $(READY)  ## The documentation as a site, in build/site; warnings are errors
 	@$(BIN)/python -c 'import furo, myst_parser, sphinx' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	$(BIN)/python -m sphinx -W --keep-going -q docs build/site
 	@echo 'open build/site/index.html'
 
 clean:          ## Remove everything that the other targets made
-	rm -rf .venv build dist src/*.egg-info src/sojourn/*/_core.c src/sojourn/*/_core.*.so benchmarks/kafka/target
+	rm -rf .venv .venv-quick build dist src/*.egg-info src/sojourn/*/_core.c src/sojourn/*/_core.*.so benchmarks/kafka/target
 	find . -name __pycache__ -prune -exec rm -rf {} +

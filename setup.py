@@ -1,4 +1,4 @@
-"""The compiled core. `SOJOURN_PURE=1` builds without it; otherwise a compiler error is an error."""
+"""The compiled core. `SOJOURN_PURE=1` builds without it (0 with it); otherwise a compiler error is an error."""
 
 import os
 
@@ -8,7 +8,7 @@ DECLARATIONS = ["src/sojourn/timer/_core.pxd", "src/sojourn/purgatory/_core.pxd"
 
 
 def extensions() -> list[Extension]:
-    if os.environ.get("SOJOURN_PURE"):
+    if os.environ.get("SOJOURN_PURE", "").strip().lower() not in ("", "0", "false", "no", "off"):
         return []
     from Cython.Build import cythonize  # noqa: PLC0415  (the pure build needs no compiler, nor Cython)
 

@@ -15,6 +15,7 @@ from . import broker_report, importing, purgatory_report, stream_report, timer_r
 from .bars import check
 from .batch import workload as batch
 from .broker import BROKER
+from .figures import draw
 from .purgatory import PURGATORY
 from .results import Results
 from .runner import Workload, run
@@ -88,6 +89,9 @@ def _parser() -> argparse.ArgumentParser:
     bars = commands.add_parser("bars", help="what we promise, what was measured; status 1 if a bar fails")
     bars.add_argument("results", type=Path, metavar="FILE.json")
     bars.set_defaults(command=_bars)
+    figures = commands.add_parser("figures", help="draw the tables of README and docs from the measured files")
+    figures.add_argument("--check", action="store_true", help="write nothing; status 1 if a table is out of date")
+    figures.set_defaults(command=_figures)
     inner = commands.add_parser("_child")  # how a workload starts itself; not for use by hand
     inner.add_argument("peer")
     inner.add_argument("workload", choices=list(WORKLOADS))
@@ -164,6 +168,13 @@ def _bars(options: argparse.Namespace) -> int:
     text, failed = check(Results.load(options.results))
     print(text)
     return int(failed)
+
+
+def _figures(options: argparse.Namespace) -> int:
+    changed = draw(check=options.check)
+    for page in changed:
+        print(f"{page.name}: {'out of date: python -m benchmarks figures' if options.check else 'drawn'}")
+    return int(options.check and bool(changed))
 
 
 def _child(options: argparse.Namespace) -> int:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -15,8 +16,22 @@ if TYPE_CHECKING:
 
 settings.register_profile("ci", max_examples=200, derandomize=False, print_blob=True, deadline=None)
 settings.register_profile("deep", settings.get_profile("ci"), max_examples=2_000)
+settings.register_profile("few", settings.get_profile("ci"), max_examples=20)
 settings.register_profile("quick", settings.get_profile("ci"), database=None, phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever asks for a Spark session needs Java; where there is none, such tests are skipped, and say so."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("java")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        for item in items:
+            if item.get_closest_marker("java"):
+                item.add_marker(
+                    pytest.mark.skip(reason="needs Java 17, and there is none: install it, or set JAVA_HOME")
+                )
 
 
 @pytest.fixture(params=BUILDS, ids=lambda build: build.name)

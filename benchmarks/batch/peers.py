@@ -75,7 +75,7 @@ class _Spark:
     def session(self) -> Any:
         from pyspark.sql import SparkSession  # noqa: PLC0415
 
-        from sojourn.pipeline.spark_schema import ARROW, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415
+        from sojourn.pipeline.spark.schema import ARROW, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415
 
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

@@ -12,7 +12,7 @@ CLICKS = TopicPartition("clicks", 0)
 
 
 def main() -> None:
-    """Three consumers wait for different amounts while records of 40 bytes trickle in, four a second."""
+    """Three consumers wait for different amounts while records of 40 bytes trickle in, four per second."""
     clock = ManualClock()
     with Cluster(brokers=3, clock=clock) as cluster:
         cluster.create_topic("clicks", partitions=1, replicas=3)

@@ -5,6 +5,7 @@ from .clock import SystemClock as SystemClock
 from .errors import ConfigError as ConfigError
 from .errors import DeadlockError as DeadlockError
 from .errors import DelayError as DelayError
+from .errors import ForkedError as ForkedError
 from .errors import HubFullError as HubFullError
 from .errors import LivelockError as LivelockError
 from .errors import PurgatoryClosedError as PurgatoryClosedError
@@ -48,6 +49,7 @@ __all__ = [
     "DelayError",
     "DelayedOperation",
     "Event",
+    "ForkedError",
     "Hub",
     "HubFullError",
     "LivelockError",

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import sys
 
+_UNUSABLE, _INTERRUPTED = 3, 130  # as in cli.exits, which cannot be imported without what is missing
+
 
 def main() -> None:
     """Run the command line; without what it needs, say what to install."""
     try:
         from .cli import app  # noqa: PLC0415  (typer is an extra)
+        from .cli.exits import run  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
-        sys.exit(f"the command line needs {error.name}; run: pip install 'sojourn[cli]'")
-    app(prog_name="sojourn")
+        print(f"the command line needs {error.name}; run: pip install 'sojourn[cli]'", file=sys.stderr)
+        sys.exit(_UNUSABLE)
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    run(lambda: app(prog_name="sojourn"))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
-from .errors import LivelockError
+from ._arguments import MAX_MS, check_whole, milliseconds_in_ns
+from .errors import DelayError, LivelockError
 
 NS_PER_MS = 1_000_000
 LIVELOCK_ROUNDS = 100_000
@@ -91,6 +92,8 @@ class ManualClock:
     """
 
     def __init__(self, start_ms: int = 0, *, wall_ms: int = 0) -> None:
+        check_whole("start_ms", start_ms, -MAX_MS, MAX_MS)
+        check_whole("wall_ms", wall_ms, -MAX_MS, MAX_MS)
         self._now_ns = start_ms * NS_PER_MS
         self._wall_ns = wall_ms * NS_PER_MS
         self._timers: list[Drivable] = []
@@ -110,13 +113,17 @@ class ManualClock:
 
     def advance(self, ms: float) -> int:
         """Let `ms` milliseconds pass and return how many tasks ran; fractions are allowed."""
-        if ms < 0:
+        ns = milliseconds_in_ns("ms", ms)
+        if ns < 0:
             raise ValueError(f"advance({ms}): time never goes back; use step_wall() to set the wall clock back")
-        return self._advance_ns(round(ms * NS_PER_MS))
+        self._check_shows(max(self._now_ns, self._wall_ns) + ns)
+        return self._advance_ns(ns)
 
     def step_wall(self, ms: float) -> int:
         """Set the wall clock forward (or back, if negative), as an operator or NTP would; return how many tasks ran."""
-        self._wall_ns += round(ms * NS_PER_MS)
+        ns = milliseconds_in_ns("ms", ms)
+        self._check_shows(self._wall_ns + ns)
+        self._wall_ns += ns
         return self._advance_ns(0)
 
     suspend = (
@@ -133,6 +140,12 @@ class ManualClock:
 
     def detach(self, timer: Drivable) -> None:
         self._timers = [other for other in self._timers if other is not timer]
+
+    def _check_shows(self, ns: int) -> None:
+        if abs(ns) > MAX_MS * NS_PER_MS:
+            raise DelayError(
+                f"the clock would show {ns // NS_PER_MS} ms, and 64-bit nanoseconds end at {MAX_MS}; move it less"
+            )
 
     def _advance_ns(self, ns: int) -> int:
         target = self._now_ns + ns

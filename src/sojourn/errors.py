@@ -21,6 +21,10 @@ class ReaperDiedError(SojournError, RuntimeError):
     """The thread that drives the timer has stopped by accident; the cause is attached."""
 
 
+class ForkedError(SojournError, RuntimeError):
+    """This process was forked from the one that the timer runs in; nothing drives it here."""
+
+
 class LivelockError(SojournError, RuntimeError):
     """Virtual time cannot move: tasks keep re-arming themselves for the instant they run in."""
 

@@ -1,4 +1,4 @@
-"""Prometheus metrics of timers, purgatories and hubs, read from their `stats()` whenever they are scraped.
+"""Prometheus metrics of timers, purgatories, hubs and clusters, read from their `stats()` whenever they are scraped.
 
     from prometheus_client import REGISTRY
     from sojourn.metrics import Metrics
@@ -16,6 +16,7 @@ from math import inf
 from typing import NamedTuple, Protocol
 
 from .hub import HubStats
+from .kafka import ClusterStats
 from .purgatory import PurgatoryStats
 from .timer import LatenessHistogram, TimerStats
 
@@ -25,12 +26,12 @@ try:
 except ImportError as missing:
     raise ImportError("sojourn.metrics needs the Prometheus client: pip install 'sojourn[metrics]'") from missing
 
-Stats = TimerStats | PurgatoryStats | HubStats
+Stats = TimerStats | PurgatoryStats | HubStats | ClusterStats
 Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 
 
 class Measured(Protocol):
-    """A timer, a purgatory or a hub."""
+    """A timer, a purgatory, a hub or a `sojourn.kafka.Cluster`."""
 
     name: str
 
@@ -57,19 +58,31 @@ _DELAYED = _Family(GaugeMetricFamily, "sojourn_purgatory_delayed", "Operations p
 _OPERATIONS = _Family(
     CounterMetricFamily, "sojourn_purgatory_operations", "Operations that ended, by outcome.", ("outcome",)
 )
-_PURGED = _Family(CounterMetricFamily, "sojourn_purgatory_purged", "Entries that only the purge found.")
 _WAITING = _Family(GaugeMetricFamily, "sojourn_hub_pending", "Waits pending.")
 _WAITS = _Family(CounterMetricFamily, "sojourn_hub_waits", "Waits that ended, by outcome.", ("outcome",))
 _REMEMBERED = _Family(GaugeMetricFamily, "sojourn_hub_remembered", "Signals kept for waits that have not come yet.")
 _OVERDUE = _Family(
     HistogramMetricFamily, "sojourn_hub_overdue_seconds", "How long after their deadline waits were told of it."
 )
+_KAFKA_WAITING = _Family(GaugeMetricFamily, "sojourn_kafka_waiting", "Operations that wait, by kind.", ("kind",))
+_KAFKA_PRODUCES = _Family(
+    CounterMetricFamily,
+    "sojourn_kafka_produce_expired",
+    "Produce requests that expired while the partition was pending.",
+    ("topic", "partition"),
+)
+_KAFKA_FETCHES = _Family(
+    CounterMetricFamily, "sojourn_kafka_fetch_expired", "Fetches that expired, by who fetches.", ("fetcher_type",)
+)
+_KAFKA_DELETES = _Family(
+    CounterMetricFamily, "sojourn_kafka_delete_records_expired", "Partitions not deleted from everywhere in time."
+)
 
 Sample = tuple[_Family, tuple[str, ...], float | LatenessHistogram]
 
 
 class Metrics(Collector):
-    """A collector for `prometheus_client`: all metrics of these timers, purgatories and hubs, by their names."""
+    """A collector for `prometheus_client`: all metrics of these, by their names."""
 
     def __init__(self, *measured: Measured) -> None:
         self._measured: list[Measured] = list(measured)
@@ -104,12 +117,23 @@ def _samples(stats: Stats) -> Iterator[Sample]:
             yield _WATCHED, (), stats.watched
             yield _DELAYED, (), stats.delayed
             yield from _outcomes(_OPERATIONS, stats)
-            yield _PURGED, (), stats.purged
         case HubStats():
             yield _WAITING, (), stats.pending
             yield from _outcomes(_WAITS, stats)
             yield _REMEMBERED, (), stats.remembered
             yield _OVERDUE, (), stats.overdue
+        case ClusterStats():
+            yield from _cluster_samples(stats)
+
+
+def _cluster_samples(stats: ClusterStats) -> Iterator[Sample]:
+    for kind, count in stats.waiting.items():
+        yield _KAFKA_WAITING, (kind,), count
+    for partition, count in stats.expired_produces.items():
+        yield _KAFKA_PRODUCES, (partition.topic, str(partition.partition)), count
+    for fetcher_type, count in stats.expired_fetches.items():
+        yield _KAFKA_FETCHES, (fetcher_type,), count
+    yield _KAFKA_DELETES, (), stats.expired_delete_records
 
 
 def _outcomes(family: _Family, stats: PurgatoryStats | HubStats) -> Iterator[Sample]:

@@ -7,9 +7,10 @@ remembers, what came early counts: there, give the next round of a quorum, barri
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from itertools import count
 from threading import Lock
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from .errors import RuleError
 from .hub import Wait
@@ -218,3 +219,69 @@ class Readiness:
     def missing_parts(self) -> list[str]:
         ready = self.ready_parts
         return [part for part in self._parts if part not in ready]
+
+
+class AnyFuture(Protocol):
+    """A future of `concurrent.futures`, or of asyncio for an `AsyncHub`."""
+
+    def done(self) -> bool: ...
+
+    def cancel(self) -> bool: ...
+
+    def add_done_callback(self, callback: Callable[[Any], object], /) -> object: ...
+
+
+class DelayedFuture:
+    """Wait until all futures are done, well or ill, and go on once: Kafka's DelayedFuture, for work done elsewhere.
+
+    When the time is up, those that are not done are in `late`, and are cancelled as far as they can be: a thread that
+    is at work on one cannot be stopped. (Kafka fails them with a TimeoutException.) However it ends, `callback` is
+    called once.
+
+    >>> from concurrent.futures import Future
+    >>> from sojourn import Hub
+    >>> from sojourn.testing import ManualClock
+    >>> clock = ManualClock()
+    >>> with Hub(clock=clock) as hub:
+    ...     lookups = [Future(), Future()]
+    ...     both = DelayedFuture(hub, "request-1", lookups, within="5 s", callback=lambda wait: print(wait.outcome))
+    ...     lookups[0].set_result("found")
+    ...     ran = clock.advance(5_001)
+    ...     both.late == (lookups[1],), lookups[1].cancelled()
+    expired
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        hub: HubFace,
+        key: Hashable,
+        futures: Iterable[AnyFuture],
+        *,
+        within: Duration,
+        callback: Callable[[Wait], object] | None = None,
+    ) -> None:
+        self.futures = tuple(futures)
+        self.late: tuple[AnyFuture, ...] = ()
+        self._hub, self._key, self._callback = hub, (key, next(future_numbers)), callback
+        until = seen("done", times=max(1, len(self.futures)), distinct="source")
+        self.wait: Wait = hub.wait(self._key, until, within, callback=self._ended)
+        for number, future in enumerate(self.futures):
+            future.add_done_callback(partial(self._done, number))
+        if not self.futures:
+            self._done(0)
+
+    def _done(self, number: int, future: object = None) -> None:
+        if self.wait.outcome is None:  # or a hub that remembers would keep it for nobody
+            self._hub.signal(self._key, "done", number)
+
+    def _ended(self, wait: Wait) -> None:
+        if wait.outcome == "expired":
+            self.late = tuple(future for future in self.futures if not future.done())
+            for future in self.late:
+                future.cancel()
+        if self._callback is not None:
+            self._callback(wait)
+
+
+future_numbers = count(1)

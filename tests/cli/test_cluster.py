@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from replay.logs import orders, write_orders, write_rule
 from replay.page import parsed, section, table
-from sojourn.pipeline.compare import differences
+from sojourn.pipeline.results.compare import differences
 from spark.cluster import HOST, cluster
 
 

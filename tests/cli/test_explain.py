@@ -12,7 +12,7 @@ from pyarrow import parquet
 from cli.command import sojourn
 from replay.logs import DAY, orders, write_orders, write_rule
 from sojourn import Outcome, Rule, reached
-from sojourn.pipeline.explain import note
+from sojourn.pipeline.results.explain import note
 
 COLUMNS = ("--key", "order", "--kind", "event")
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from cli.command import sojourn
 from replay.logs import write_orders, write_rule
-from sojourn import __version__
+from sojourn import ConfigError, __version__
 from sojourn.cli import doctor as doctoring
 from sojourn.cli.exits import MEANINGS
+from sojourn.cli.session import spark_session
+from sojourn.pipeline.spark.version import BELOW, LEAST, check_version
 
 
 def test_a_rule_file_is_said_as_a_sentence(tmp_path: Path) -> None:
@@ -50,6 +55,37 @@ def test_the_doctor_says_what_is_missing_and_how_to_get_it(monkeypatch: pytest.M
     ended = sojourn("doctor")
     assert ended.code == 3
     assert "MISSING  Java           Spark: install Java 17 or later, or set JAVA_HOME to one" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("version", "is_fit"),
+    [("4.0.5", False), ("3.5.9", False), ("4.1.0", True), ("4.3.0.dev1", True), ("4.10.2", True), ("5.0.0", False)],
+)
+def test_a_version_of_pyspark_that_is_not_supported_is_refused_by_the_doctor_and_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, version: str, is_fit: bool
+) -> None:
+    monkeypatch.setattr(doctoring, "_version", lambda package: version)
+    said = f"MISSING  pyspark        {version} is not supported: 4.1 or later, below 5 is needed: pip install --upgrade"
+    assert (said in sojourn("doctor").out) == (not is_fit)
+    with nullcontext() if is_fit else pytest.raises(ConfigError, match=f"PySpark {version} is not supported"):
+        check_version(version)
+
+
+def test_spark_is_not_started_under_a_version_that_is_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.__version__", "4.0.1")
+    with pytest.raises(ConfigError, match=r"PySpark 4\.0\.1 is not supported"), spark_session(None, {}, is_quiet=True):
+        pytest.fail("a session was started")
+
+
+def test_the_versions_that_are_declared_checked_and_tested_are_the_same() -> None:
+    root = Path(__file__).parents[2]
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    least, below = ".".join(map(str, LEAST)), BELOW[0]
+    assert f"pyspark[sql]>={least},<{below}" in extras["spark"]
+    assert re.findall(r"call on_spark,(.*)\)", (root / "Makefile").read_text()) == [
+        f"lowest,=={least}.0",
+        f"newest,<{below}",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +128,7 @@ def test_python_m_sojourn_is_the_command() -> None:
 def test_without_its_extra_the_command_says_what_to_install() -> None:
     hide = "import sys; sys.modules['typer'] = None; from sojourn.__main__ import main; main()"
     ended = run(hide)
-    assert (ended.returncode, ended.stderr) == (1, "the command line needs typer; run: pip install 'sojourn[cli]'\n")
+    assert (ended.returncode, ended.stderr) == (3, "the command line needs typer; run: pip install 'sojourn[cli]'\n")
 
 
 @pytest.mark.parametrize(("module", "extra"), [("pyarrow", "pipeline"), ("numpy", "pipeline"), ("pyspark", "spark")])
@@ -105,7 +141,7 @@ def test_without_an_extra_replay_says_what_to_install(module: str, extra: str, t
 
 
 def test_a_missing_column_is_known_before_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sojourn.cli.replaying.spark_session", None)
+    monkeypatch.setattr("sojourn.cli.replay_run.spark_session", None)
     write_orders(tmp_path)
     ended = sojourn("replay", tmp_path / "orders.parquet", "--rule", write_rule(tmp_path), "--key", "id")
     assert ended.code == 3

@@ -13,9 +13,9 @@ from cli.command import Ended, sojourn
 from replay.logs import DAY, order_events, orders, write_orders, write_rule
 from replay.page import parsed, section, table
 from sojourn.pipeline import local
-from sojourn.pipeline.compare import differences
+from sojourn.pipeline.results.compare import differences
 
-SUMMARY = {
+TOTALS = {
     "opened": 5,
     "completed": 2,
     "expired": 3,
@@ -24,6 +24,19 @@ SUMMARY = {
     "never_met": 2,
     "quarantined": 0,
     "engine": "local",
+}
+PAID = {"rule": "paid", **{name: count for name, count in TOTALS.items() if name not in ("quarantined", "engine")}}
+IN_JANUARY_1970 = (
+    "rule 'paid': ALL 5 OPERATIONS OPEN IN JANUARY 1970, the last at 1970-01-05 00:00:00 UTC. "
+    "Numbers there may be in another unit: name it with --unit s, ms, us, ns or yyyymmdd"
+)
+SUMMARY = {
+    **TOTALS,
+    "schema": 1,
+    "by": None,
+    "rules": [{**PAID, "groups": [], "what_if": []}],
+    "reasons": [],
+    "warnings": [IN_JANUARY_1970],
 }
 
 
@@ -51,7 +64,7 @@ def test_the_outcomes_are_written_as_the_law_has_them() -> None:
     written = parquet.read_table("outcomes")
     assert differences(written, orders(), 5) == (0, [])
     assert written.column_names == orders().column_names
-    assert len(parquet.read_table("quarantine")) == 0
+    assert len(parquet.read_table("outcomes-quarantine")) == 0
 
 
 def test_the_summary_is_as_documented() -> None:
@@ -86,6 +99,7 @@ def test_without_a_terminal_progress_is_plain_lines_on_stderr() -> None:
         "replaying orders.parquet in this process",
         "writing outcomes",
         "counting",
+        f"warning: {IN_JANUARY_1970}",
     ]
 
 
@@ -170,7 +184,7 @@ def test_rows_that_cannot_be_used_are_counted_and_written_with_their_reason() ->
     ended = replay("--out", "outcomes", "--summary", "s.json", "--report", "r.html", events="orders.csv")
     assert ended.code == 0
     assert "warning: 2 rows set aside: the line has not as many fields as the header (1); no key (1)" in ended.err
-    assert sorted(parquet.read_table("quarantine")["reason"].to_pylist()) == [
+    assert sorted(parquet.read_table("outcomes-quarantine")["reason"].to_pylist()) == [
         "no key",
         "the line has not as many fields as the header",
     ]
@@ -201,9 +215,9 @@ def test_what_no_replay_wrote_is_not_written_over() -> None:
     Path("events").mkdir()
     Path("orders.parquet").rename("events/part-00000.parquet")
     assert "'events' has 'part-00000.parquet' in it" in refused("--out", "events", events="events")
-    Path("quarantine").mkdir()
-    Path("quarantine/patient.txt").write_text("mine")
-    assert "'quarantine' has 'patient.txt' in it" in refused("--out", "outcomes", events="events")
+    Path("outcomes-quarantine").mkdir()
+    Path("outcomes-quarantine/patient.txt").write_text("mine")
+    assert "'outcomes-quarantine' has 'patient.txt' in it" in refused("--out", "outcomes", events="events")
 
 
 @pytest.mark.parametrize(
@@ -229,22 +243,51 @@ def test_a_log_that_is_not_there_is_refused_with_the_nearest() -> None:
     assert refused(events="order.parquet") == "error: there is no 'order.parquet'; did you mean 'orders.parquet'?"
 
 
-def test_a_rule_under_which_nothing_opens_names_the_kinds_of_the_log(tmp_path: Path) -> None:
+def test_a_rule_under_which_nothing_opens_is_warned_of_with_the_kinds_of_the_log(tmp_path: Path) -> None:
     write_rule(tmp_path, opens="orderd")
-    assert refused() == (
-        "error: rule 'paid': nothing opens. The log has no event of kind 'orderd'. "
+    warning = (
+        "rule 'paid': nothing opens. The log has no event of kind 'orderd'. "
         "Its kinds are 'ordered' (5), 'paid' (3), 'withdrawn' (1); did you mean 'ordered'?"
     )
+    ended = replay("--summary", "s.json")
+    assert (ended.code, ended.err.splitlines()[-1]) == (0, f"warning: {warning}")
+    assert json.loads(Path("s.json").read_text())["warnings"] == [warning]
+    assert refused("--strict", code=4) == f"error: --strict: {warning}"
 
 
 def test_a_rule_under_which_nothing_usable_opens_points_to_the_quarantine() -> None:
     Path("orders.csv").write_text("order,event,at\na,ordered,yesterday\n")
-    assert "1 events of kind 'ordered', but none that can be used" in refused(events="orders.csv")
+    assert "1 events of kind 'ordered', but none that can be used" in replay(events="orders.csv").err
 
 
-def test_a_log_without_events_says_so() -> None:
+def test_an_empty_day_is_a_day() -> None:
+    """A log without events, and one rule of two that opens nothing: all outputs are written, and count nothing."""
     parquet.write_table(order_events().slice(0, 0), "orders.parquet")
-    assert "nothing opens. The log has no events that can be used" in refused()
+    written = ("--out", "outcomes", "--summary", "s.json", "--report", "r.html", "--by", "region")
+    ended = replay(*written, "--what-if", "30 days,+1 day")
+    assert ended.code == 0, ended.err
+    assert "warning: rule 'paid': nothing opens. The log has no events that can be used" in ended.err
+    assert len(parquet.read_table("outcomes")) == 0
+    found = json.loads(Path("s.json").read_text())
+    assert (found["opened"], found["rules"][0]["opened"]) == (0, 0)
+    assert [entry["opened"] for entry in found["rules"][0]["what_if"]] == [0, 0]
+    assert "in which nothing opened" in Path("r.html").read_text("utf-8")
+
+
+def test_an_idle_rule_beside_one_that_opens_is_counted_and_drawn(tmp_path: Path) -> None:
+    write_rule(tmp_path, file="refused.toml", name="refused", opens="refused")
+    ended = replay("--rule", "refused.toml", "--summary", "s.json", "--report", "r.html")
+    assert ended.code == 0, ended.err
+    rules = json.loads(Path("s.json").read_text())["rules"]
+    assert [(rule["rule"], rule["opened"]) for rule in rules] == [("paid", 5), ("refused", 0)]
+    assert [h.text for h in parsed(Path("r.html").read_text("utf-8")).all("h1")] == ["paid", "refused"]
+
+
+def test_a_table_of_no_operations_is_an_empty_day_too() -> None:
+    no_rows = {"operation_id": pa.array([], pa.string()), "key": pa.array([], pa.string())}
+    parquet.write_table(pa.table({**no_rows, "opened_at": pa.array([], pa.timestamp("ms"))}), "operations.parquet")
+    ended = replay("--operations", "operations.parquet", "--report", "r.html", "--json")
+    assert (ended.code, json.loads(ended.out)["opened"]) == (0, 0)
 
 
 def test_a_rule_that_awaits_what_never_comes_is_warned_of(tmp_path: Path) -> None:
@@ -282,10 +325,11 @@ def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(monkeypatch:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by zero\nand more")
 
-    monkeypatch.setattr(local, "outcomes", broken)
+    monkeypatch.setattr(local, "decided", broken)
     assert refused(code=70) == "error: ZeroDivisionError: by zero (--debug shows where)"
-    with pytest.raises(ZeroDivisionError):
-        sojourn("--debug", "replay", "orders.parquet", "--rule", "paid.toml", "--engine", "local")
+    ended = sojourn("--debug", "replay", "orders.parquet", "--rule", "paid.toml", "--engine", "local")
+    assert (ended.code, ended.err.splitlines()[1]) == (70, "Traceback (most recent call last):")
+    assert ended.err.splitlines()[-1] == "error: ZeroDivisionError: by zero (--debug shows where)"
     assert refused(code=70).endswith("(--debug shows where)")
 
 
@@ -293,7 +337,7 @@ def test_of_a_workers_traceback_the_last_line_is_told(monkeypatch: pytest.Monkey
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("from the worker:\nTraceback (most recent call last):\n  File\nKeyError: 'x'\n")
 
-    monkeypatch.setattr(local, "outcomes", broken)
+    monkeypatch.setattr(local, "decided", broken)
     assert refused(code=70) == "error: RuntimeError: KeyError: 'x' (--debug shows where)"
 
 
@@ -301,5 +345,5 @@ def test_an_interruption_is_not_a_failure(monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local, "outcomes", interrupted)
+    monkeypatch.setattr(local, "decided", interrupted)
     assert refused(code=130) == "interrupted"

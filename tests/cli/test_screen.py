@@ -6,7 +6,6 @@ import io
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -100,13 +99,3 @@ def test_what_spark_says_while_it_starts_is_kept_from_the_terminal(capfd: pytest
         assert sessions._last_words(said) == "java.lang.Error: no"
     print("after", file=sys.stderr)
     assert capfd.readouterr().err == "after\n"
-
-
-def test_a_cluster_gets_the_package_as_modules_only(tmp_path: Path) -> None:
-    path = sessions.packed(tmp_path)
-    look = (
-        f"import sys; sys.path.insert(0, {str(path)!r}); import sojourn.pipeline.worker, sojourn.pipeline.tally; "
-        "print(sojourn.__file__, sojourn.timer.IMPLEMENTATION)"
-    )
-    ended = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
-    assert ended.stdout.split() == [f"{path}/sojourn/__init__.py", "pure"]

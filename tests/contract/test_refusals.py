@@ -70,7 +70,7 @@ MISUSES: dict[str, tuple[Use, type[Exception], str]] = {
         ConfigError,
         "2 items for 1 delays",
     ),
-    "no iterable": (lambda timer, task: timer.schedule_many(5, str), TypeError, "int"),
+    "no iterable": (lambda timer, task: timer.schedule_many(5, str), TypeError, "delays_ms=5 cannot be iterated"),
     "add no task": (lambda timer, task: timer.add(str), TypeError, "str|type"),
     "add None": (lambda timer, task: timer.add(None), TypeError, "None"),
     "wait a fraction": (lambda timer, task: timer.advance_clock(1.5), DelayError, "timeout_ms=1.5 is not a whole"),

@@ -65,9 +65,8 @@ def test_there_are_such_pages() -> None:
 def test_the_exit_codes_are_documented_as_they_are() -> None:
     from sojourn.cli.exits import MEANINGS  # noqa: PLC0415
 
-    rows = re.findall(r"^\| (\d+) \| (.+) \|$", (DOCS / "reference" / "replay.md").read_text(), re.MULTILINE)
-    told = {int(code): re.sub(r"`", "", meaning).replace("(--", "(replay --") for code, meaning in rows}
-    assert told == MEANINGS
+    rows = re.findall(r"^\| (\d+) \| (.+) \|$", (DOCS / "reference" / "exit-codes.md").read_text(), re.MULTILINE)
+    assert {int(code): meaning.replace("`", "") for code, meaning in rows} == MEANINGS
 
 
 def test_the_columns_of_outcomes_are_documented_in_their_order() -> None:
@@ -75,3 +74,12 @@ def test_the_columns_of_outcomes_are_documented_in_their_order() -> None:
 
     page = (DOCS / "reference" / "replay.md").read_text()
     assert re.findall(r"^\| `(\w+)` \| \w", page, re.MULTILINE)[: len(schema.OUTCOMES)] == schema.OUTCOMES.names
+
+
+def test_every_command_and_every_option_of_stream_is_documented() -> None:
+    page = (DOCS / "reference" / "commands.md").read_text()
+    command: Any = get_command(app)
+    assert [name for name in command.commands if f"`{name}" not in page.partition("\n## ")[0]] == []
+    section = page.partition("## `sojourn stream`")[2].partition("\n## ")[0]
+    options = [option for parameter in command.commands["stream"].params for option in parameter.opts]
+    assert [option for option in options if option not in section] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import pytest
@@ -26,6 +27,15 @@ CASES = {
     "seen thrice": Case(seen("a", 3), [("a",), ("b",), ("a",)], ("a",), "a"),
     "seen from two sources": Case(seen("a", 2, "source"), [("a", "x"), ("a", "x")], ("a", None), "a"),
     "total": Case(total("a", at_least=10), [("a", None, 4), ("a", None, 0), ("a", "x", 5.5)], ("a", None, 0.5), "a"),
+    "total of decimals": Case(
+        total("a", at_least=417.05),
+        [("a", None, Decimal("82.72")), ("a", None, 334)],
+        ("a", None, Decimal("0.33")),
+        "a",
+    ),
+    "reached by a decimal": Case(
+        reached("a", 417.05), [("a", "x", Decimal("417.0499999999999999"))], ("a", "z", Decimal("417.05")), "a"
+    ),
     "reached": Case(reached("a", 10), [("a", "x", 9), ("a", "y", 9.5)], ("a", "z", 10), "a"),
     "reached by two": Case(
         reached("a", 10, by=2), [("a", "x", 12), ("a", "x", 11), ("a", "y", 9)], ("a", "y", 10), "a"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -64,6 +65,16 @@ class Number(int):
     def __hash__(self) -> int:
         called("hash")
         return int(self)
+
+
+class Amount(Decimal):
+    def __ge__(self, other: Any) -> bool:
+        called("ge")
+        return Decimal(self) >= other
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        called("ratio")
+        return super().as_integer_ratio()
 
 
 @pytest.fixture(params=[None, "1 s"], ids=["forgetful", "remembering"])
@@ -129,6 +140,14 @@ def test_what_a_signal_carries_is_read_with_no_lock_held(hub: Any) -> None:
     assert hub.signal("k", Text("ack"), Number(2), Number(7)) == 1
     assert [wait.result().decided_by for wait in waits] == ["ack", "ack"]
     assert "hash" not in CALLED, "what was read was the text and the number, without the methods of their classes"
+
+
+def test_a_decimal_is_read_without_the_methods_of_its_class(hub: Any) -> None:
+    others_get_in(hub)
+    wait = hub.wait("k", all_of(total("sent", at_least=0.3), reached("sent", 0.2)), 100)
+    assert hub.signal("k", "sent", None, Amount("0.1")) == 0
+    assert hub.signal("k", "sent", None, Amount("0.2")) == 1
+    assert (wait.done(), CALLED) == (True, set())
 
 
 def test_the_text_of_a_refusal_is_written_with_no_lock_held(hub: Any) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
 
 from hub.scene import Scene
-from sojourn import HubFullError, RuleError, recipes
-from sojourn.recipes import Barrier, Batcher, DeadMansSwitch, LowWaterMark, Quorum, Readiness
+from sojourn import AsyncHub, HubFullError, RuleError, recipes
+from sojourn.recipes import Barrier, Batcher, DeadMansSwitch, DelayedFuture, LowWaterMark, Quorum, Readiness
 from support import Build
 
 RUN_THE_EXAMPLES = """
@@ -296,3 +298,92 @@ def test_a_part_that_was_ready_early_is_ready_on_a_hub_that_remembers(build: Bui
     topics = Readiness(scene.hub, "request", ["a", "b"], within=10)
     assert topics.ready("b")
     assert (topics.ready_parts, topics.missing_parts) == (["a", "b"], [])
+
+
+# DelayedFuture
+
+
+def futures(count: int) -> list[Future[str]]:
+    return [Future() for _ in range(count)]
+
+
+def delayed(scene: Scene, awaited: list[Future[str]], **options: Any) -> tuple[DelayedFuture, list[str | None]]:
+    """With the outcomes that its callback was told."""
+    told: list[str | None] = []
+    options = {"within": 10, "callback": lambda wait: told.append(wait.outcome)} | options
+    return DelayedFuture(scene.hub, "request", awaited, **options), told
+
+
+def test_a_delayed_future_goes_on_when_the_last_future_is_done_well_or_ill(scene: Scene) -> None:
+    one, two, three = awaited = futures(3)
+    request, told = delayed(scene, awaited)
+    one.set_result("well")
+    two.set_exception(ValueError("ill"))
+    assert (told, request.wait.outcome) == ([], None)
+    three.cancel()
+    assert (told, request.wait.outcome, request.late) == (["completed"], "completed", ())
+    scene.check()
+
+
+def test_futures_that_are_done_already_are_not_waited_for(scene: Scene) -> None:
+    one, two = awaited = futures(2)
+    one.set_result("early")
+    two.set_result("early")
+    assert delayed(scene, awaited)[1] == ["completed"]
+    assert delayed(scene, [])[1] == ["completed"]
+
+
+def test_when_the_time_is_up_futures_that_have_not_begun_are_cancelled(scene: Scene) -> None:
+    one, two, three = awaited = futures(3)
+    request, told = delayed(scene, awaited)
+    one.set_result("in time")
+    assert two.set_running_or_notify_cancel()
+    scene.advance(11)
+    assert (told, request.late) == (["expired"], (two, three))
+    assert (one.result(), two.running(), three.cancelled()) == ("in time", True, True)
+    two.set_result("late")  # whoever is at work on it may finish
+    assert told == ["expired"]
+    scene.check()
+
+
+def test_two_delayed_futures_of_one_key_do_not_count_for_each_other(scene: Scene) -> None:
+    ours, theirs = futures(2), futures(2)
+    request, _ = delayed(scene, ours)
+    other, _ = delayed(scene, theirs)
+    ours[0].set_result("")
+    theirs[1].set_result("")
+    assert (request.wait.outcome, other.wait.outcome) == (None, None)
+    ours[1].set_result("")
+    assert (request.wait.outcome, other.wait.outcome) == ("completed", None)
+
+
+def test_a_delayed_future_that_is_cancelled_leaves_its_futures_alone(scene: Scene) -> None:
+    awaited = futures(2)
+    request, told = delayed(scene, awaited)
+    assert request.wait.cancel()
+    awaited[0].set_result("")
+    assert (told, request.late, awaited[1].done()) == (["cancelled"], (), False)
+
+
+def test_a_hub_that_remembers_keeps_nothing_of_futures_that_are_late(build: Build) -> None:
+    scene = Scene(build, remember="1 h")
+    awaited = futures(1)
+    assert awaited[0].set_running_or_notify_cancel()
+    delayed(scene, awaited)
+    scene.advance(11)
+    awaited[0].set_result("late")
+    assert scene.hub.stats().remembered == 0
+    scene.hub.close()
+
+
+def test_a_delayed_future_takes_the_futures_of_asyncio() -> None:
+    async def program() -> tuple[str, bool]:
+        async with AsyncHub() as hub:
+            loop = asyncio.get_running_loop()
+            one, two = loop.create_future(), loop.create_future()
+            request = DelayedFuture(hub, "request", [one, two], within="1 h")
+            one.set_result("")
+            two.cancel()
+            return (await request.wait).outcome, two.cancelled()
+
+    assert asyncio.run(program()) == ("completed", True)

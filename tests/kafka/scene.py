@@ -18,7 +18,7 @@ from sojourn.kafka import (
     Settings,
     TopicPartition,
 )
-from sojourn.kafka.request import DelayedRequest
+from sojourn.kafka.requests.request import DelayedRequest
 from sojourn.kafka.simulation.audit import Audit
 from sojourn.rules import Event
 from sojourn.rules.law import outcomes

@@ -169,6 +169,18 @@ def test_an_epoch_fenced_while_waiting_answers_the_fetch(scene: Scene) -> None:
     assert (ended(request), errors(request)) == (("completed", 1), [Error.FENCED_LEADER_EPOCH])
 
 
+def test_a_reader_of_an_epoch_that_ended_is_told_so_also_when_another_broker_leads(scene: Scene) -> None:
+    scene.topic()
+    leader = scene.cluster.leader("t", 0)
+    waiting = leader.fetch({T0: Position(0, leader_epoch=0)}, max_wait_ms=10_000)
+    scene.cluster.controller.elect(T0, 1)
+    scene.advance(1)
+    assert (ended(waiting), errors(waiting)) == (("completed", 1), [Error.FENCED_LEADER_EPOCH])
+    assert errors(leader.fetch({T0: Position(0, leader_epoch=0)})) == [Error.FENCED_LEADER_EPOCH]
+    assert errors(leader.fetch({T0: Position(0, leader_epoch=1)})) == [Error.NOT_LEADER_OR_FOLLOWER]
+    assert errors(leader.fetch({T0: Position(0, leader_epoch=2)})) == [Error.UNKNOWN_LEADER_EPOCH]
+
+
 def test_records_deleted_while_waiting_answer_the_fetch(scene: Scene) -> None:
     scene.topic(replicas=1)
     scene.produce(b"a", b"b")

@@ -4,8 +4,8 @@ import pytest
 
 from kafka.scene import Scene
 from sojourn.kafka import Error, JoinResponse, SyncResponse
-from sojourn.kafka.group import GroupState
-from sojourn.kafka.request import Reply
+from sojourn.kafka.groups.messages import GroupState
+from sojourn.kafka.requests.request import Reply
 
 
 class Member:
@@ -180,7 +180,7 @@ def test_heartbeats_keep_a_member_alive_however_long(scene: Scene) -> None:
     beat_all(scene, members, 5_000)
     assert [member.beat() for member in members] == [Error.NONE, Error.NONE]
     sessions = [event for event in scene.log.events if event.kind == "session"]
-    assert len(sessions) == 4  # one after joining and one after syncing, each
+    assert len(sessions) == 6  # one while new, one after joining and one after syncing, each
 
 
 def test_a_member_that_waits_for_the_others_owes_no_heartbeat(scene: Scene) -> None:

@@ -13,7 +13,7 @@ from kafka.scene import Scene, by_law, by_log
 from sojourn.errors import ConfigError, SojournError
 from sojourn.kafka import RULES, JsonLinesLog, MemoryLog, ParquetLog, Tee, open_log, read_log
 from sojourn.kafka.operation_log import COLUMNS
-from sojourn.kafka.request import DelayedRequest
+from sojourn.kafka.requests.request import DelayedRequest
 from sojourn.kafka.simulation import Simulation, harsh_plan
 from sojourn.rules import Event, Rule
 from sojourn.rules.law import outcomes

@@ -7,9 +7,10 @@ from sojourn.errors import ConfigError
 from sojourn.kafka import BrokerDownError, Error, ProduceResult, TopicPartition
 
 
-def test_acks_all_is_answered_when_every_replica_in_sync_has_the_records(scene: Scene) -> None:
+@pytest.mark.parametrize("acks", ["all", -1])
+def test_acks_all_is_answered_when_every_replica_in_sync_has_the_records(scene: Scene, acks: object) -> None:
     scene.topic()
-    request = scene.produce(b"one", b"two", acks="all")
+    request = scene.produce(b"one", b"two", acks=acks)
     assert request.response is None
     while request.response is None:
         assert min(scene.replica(broker).log.end_offset for broker in (1, 2)) < 2 or scene.replica(0).high_watermark < 2
@@ -33,6 +34,11 @@ def test_acks_0_does_not_say_where_the_records_are(scene: Scene) -> None:
     assert scene.replica(0).log.end_offset == 1
 
 
+def test_acks_written_as_minus_one_mind_min_insync_replicas_too(scene: Scene) -> None:
+    scene.topic(replicas=1, min_insync_replicas=2)
+    assert errors(scene.produce(b"one", acks=-1)) == [Error.NOT_ENOUGH_REPLICAS]
+
+
 def test_acks_all_on_a_single_replica_does_not_wait(scene: Scene) -> None:
     scene.topic(replicas=1)
     assert ended(scene.produce(b"one")) == ("completed", 0)
@@ -40,7 +46,7 @@ def test_acks_all_on_a_single_replica_does_not_wait(scene: Scene) -> None:
 
 def test_other_acks_are_refused(scene: Scene) -> None:
     scene.topic()
-    with pytest.raises(ConfigError, match=r"acks=2 is not known; allowed are 0, 1 and \"all\""):
+    with pytest.raises(ConfigError, match='acks=2 is not known; allowed are 0, 1 and "all"'):
         scene.produce(b"one", acks=2)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kafka.scene import by_log
 from sojourn.kafka import Cluster, Error, MemoryLog, Network, Settings, TopicPartition
-from sojourn.kafka.cluster import Cluster as AnyCluster
+from sojourn.kafka.cluster.cluster import Cluster as AnyCluster
 
 pytestmark = pytest.mark.stress
 

@@ -4,10 +4,10 @@ import pytest
 
 from kafka.scene import Scene, errors, values
 from sojourn.kafka import Error, NewTopic, TopicPartition
-from sojourn.kafka.fetch_session import FetchSession
-from sojourn.kafka.leadership import Leadership
+from sojourn.kafka.cluster.leadership import Leadership
+from sojourn.kafka.cluster.metadata import PartitionState
 from sojourn.kafka.log import Log
-from sojourn.kafka.metadata import PartitionState
+from sojourn.kafka.requests.fetch_session import FetchSession
 
 T0 = TopicPartition("t", 0)
 
@@ -64,7 +64,7 @@ def test_the_high_watermark_waits_for_a_follower_that_is_about_to_be_in_sync() -
     assert lead.high_watermark(2, now=100, lag_ms=60, live={0, 1}) == 2
 
 
-def test_while_the_controller_has_not_answered_the_high_watermark_heeds_both_sets() -> None:
+def test_while_the_controller_has_not_answered_the_high_watermark_waits_for_both_sets() -> None:
     log = Log()
     log.append([b"a"], 0)
     lead = Leadership(0, PartitionState((0, 1), (0,), 0), log, now=0)
@@ -237,7 +237,7 @@ def test_a_lost_piece_of_metadata_comes_with_the_next_heartbeat(scene: Scene) ->
     assert scene.replica(2).lead is not None
 
 
-def test_a_wish_that_was_granted_but_never_answered_does_not_let_the_high_watermark_run_ahead(scene: Scene) -> None:
+def test_a_proposal_that_was_granted_but_never_answered_does_not_let_the_high_watermark_run_ahead(scene: Scene) -> None:
     scene.topic()
     scene.isolate(2)
     scene.produce(b"x", acks=1)
@@ -258,28 +258,28 @@ def test_a_wish_that_was_granted_but_never_answered_does_not_let_the_high_waterm
     assert (scene.isr(), scene.replica(0).high_watermark) == ({0, 1, 2}, 2)
 
 
-def test_a_wish_from_a_leader_that_was_replaced_is_refused(scene: Scene) -> None:
+def test_a_proposal_from_a_leader_that_was_replaced_is_refused(scene: Scene) -> None:
     scene.topic()
     controller, state = scene.cluster.controller, scene.cluster.state("t", 0)
     controller.elect(T0, 1)
-    controller.receive_wish(0, T0, state._replace(isr=(0,)))
+    controller.receive_proposal(0, T0, state._replace(isr=(0,)))
     assert scene.isr() == {0, 1, 2}
     now = scene.cluster.state("t", 0)
-    controller.receive_wish(1, T0, now._replace(isr=(1,), partition_epoch=now.partition_epoch - 1))
+    controller.receive_proposal(1, T0, now._replace(isr=(1,), partition_epoch=now.partition_epoch - 1))
     assert scene.isr() == {0, 1, 2}
-    controller.receive_wish(1, T0, now._replace(isr=(1, 2)))
+    controller.receive_proposal(1, T0, now._replace(isr=(1, 2)))
     assert scene.isr() == {1, 2}
 
 
-def test_a_broker_that_is_down_cannot_be_wished_in_sync(scene: Scene) -> None:
+def test_a_broker_that_is_down_cannot_be_proposed_as_in_sync(scene: Scene) -> None:
     scene.topic()
     scene.cluster.kill(2)
     scene.advance(1_500)
-    wish = scene.cluster.state("t", 0)._replace(isr=(0, 1, 2))
-    scene.cluster.controller.receive_wish(0, T0, wish)
+    proposal = scene.cluster.state("t", 0)._replace(isr=(0, 1, 2))
+    scene.cluster.controller.receive_proposal(0, T0, proposal)
     assert scene.isr() == {0, 1}
     scene.cluster.controller.live.add(2)
-    scene.cluster.controller.receive_wish(0, T0, wish)  # a copy, on its way for longer: void since the refusal
+    scene.cluster.controller.receive_proposal(0, T0, proposal)  # a copy, on its way for longer: void since the refusal
     assert scene.isr() == {0, 1}
     scene.cluster.controller.live.discard(2)
 

@@ -131,3 +131,11 @@ def test_a_generation_that_goes_back_is_noticed(simulation: Simulation) -> None:
     next(iter(cluster.groups.groups.values())).generation -= 1
     with pytest.raises(BrokenPromiseError, match="generation"):
         audit.check()
+
+
+def test_committed_offsets_that_are_lost_are_noticed(simulation: Simulation) -> None:
+    cluster, audit = broken(simulation)
+    audit.committed("readers", {T0: 10**6})
+    with pytest.raises(BrokenPromiseError, match="were committed"):
+        audit.check_survivors()
+    assert cluster.groups.fetch_offsets("readers")[T0] < 10**6

@@ -37,9 +37,9 @@ TABLES: dict[str, list[list[str]]] = {
         [
             *(
                 f"tests/replay/test_{name}.py"
-                for name in ("xes", "sources", "tally", "groups", "job", "compare", "report")
+                for name in ("xes", "sources", "tally", "groups", "job", "compare", "report", "drafts")
             ),
-            *(f"tests/cli/test_{name}.py" for name in ("replay", "screen")),
+            *(f"tests/cli/test_{name}.py" for name in ("replay", "screen", "outputs", "summary")),
         ]
     ],
     "batch": [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .mutant import Mutant
 
-FILES = "src/sojourn/pipeline/parquet_files.py"
-OPERATIONS = "src/sojourn/pipeline/arrow_operations.py"
-PARCELS = "src/sojourn/pipeline/parcels.py"
-WORKER = "src/sojourn/pipeline/worker.py"
+FILES = "src/sojourn/pipeline/files/parquet.py"
+OPERATIONS = "src/sojourn/pipeline/columns/operations.py"
+PARCELS = "src/sojourn/pipeline/spark/parcels.py"
+WORKER = "src/sojourn/pipeline/spark/worker.py"
 
 MUTANTS = [
     # Parcels
@@ -44,8 +44,8 @@ MUTANTS = [
     Mutant(
         "a number that is none is 0",
         WORKER,
-        "pa.array(numbers.values, mask=~numbers.is_number)",
-        "pa.array(numbers.values)",
+        "= log.number_column(name)",
+        "= log.number_column(name).fill_null(0)",
     ),
     Mutant("those given twice are sent", WORKER, "sent if len(rows) == len(own.rule) else", "sent if len(rows) else"),
     Mutant(

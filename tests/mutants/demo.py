@@ -13,7 +13,7 @@ DIAL = "src/sojourn/demo/dial.py"
 PANEL = "src/sojourn/demo/panel.py"
 APP = "src/sojourn/demo/app.py"
 SHOW = "src/sojourn/demo/show.py"
-EXPLAIN = "src/sojourn/pipeline/explain.py"
+EXPLAIN = "src/sojourn/pipeline/results/explain.py"
 
 MUTANTS = [
     Mutant("a herd is replaced", WORLD, "        self._in_herds -= 1\n", "        pass\n"),

@@ -212,9 +212,23 @@ MUTANTS = [
     Mutant(
         "an id is looked up before the lock",
         WAIT,
-        "                if of_id is not None and not self._ids.stands(of_id):\n                    continue\n",
-        "",
+        " or (of_id is not None and not self._ids.stands(of_id)):",
+        ":",
     ),
+    Mutant(
+        "others come in a collection, and are passed over",
+        WAIT,
+        "            if not self._stands(of_keys):\n",
+        "            if False:\n",
+    ),
+    Mutant(
+        "what a collection ended stays in the timer",
+        WAIT,
+        "            if wait._outcome is not None:\n                TimerTask.cancel(wait)",
+        "            if False:\n                TimerTask.cancel(wait)",
+    ),
+    Mutant("decimals are foreign", PLAN, "str, int, float, bool, Decimal}", "str, int, float, bool}"),
+    Mutant("a decimal's own methods are called", PLAN, "        return Decimal(thing)\n", "        return thing\n"),
     Mutant("due before a time includes that time", FACE, "wait.deadline < due_before", "wait.deadline <= due_before"),
     Mutant("closing leaves everybody waiting", FACE, "cancel_pending: bool = True)", "cancel_pending: bool = False)"),
     Mutant(
@@ -334,6 +348,13 @@ MUTANTS = [
         RECIPES,
         'seen("ack", times=acks, distinct="source")',
         'seen("ack", times=acks)',
+    ),
+    Mutant(
+        "delayed futures share a key", RECIPES, "hub, (key, next(future_numbers)), callback", "hub, (key, 0), callback"
+    ),
+    Mutant("late futures are not cancelled", RECIPES, "                future.cancel()\n", "                pass\n"),
+    Mutant(
+        "late futures are remembered", RECIPES, "        if self.wait.outcome is None:  # or", "        if True:  # or"
     ),
     Mutant("a switch that was stopped goes off", RECIPES, 'if wait.outcome == "expired" and self', "if self"),
     # The compiled core

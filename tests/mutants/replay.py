@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from .mutant import Mutant
 
-XES = "src/sojourn/pipeline/xes.py"
-LINES = "src/sojourn/pipeline/lines.py"
-SOURCES = "src/sojourn/pipeline/sources.py"
-BINS = "src/sojourn/pipeline/bins.py"
-TALLY = "src/sojourn/pipeline/tally.py"
-DEADLINES = "src/sojourn/pipeline/deadlines.py"
-COMPARE = "src/sojourn/pipeline/compare.py"
-GROUPS = "src/sojourn/pipeline/groups.py"
+XES = "src/sojourn/pipeline/files/xes.py"
+LINES = "src/sojourn/pipeline/files/lines.py"
+SOURCES = "src/sojourn/pipeline/files/source.py"
+BINS = "src/sojourn/pipeline/results/bins.py"
+TALLY = "src/sojourn/pipeline/results/tally.py"
+WHAT_IF = "src/sojourn/pipeline/results/what_if.py"
+DEADLINES = "src/sojourn/pipeline/results/deadlines.py"
+COMPARE = "src/sojourn/pipeline/results/compare.py"
+GROUPS = "src/sojourn/pipeline/results/groups.py"
 REPLAY = "src/sojourn/pipeline/replay.py"
 AXIS = "src/sojourn/pipeline/report/axis.py"
 CHARTS = "src/sojourn/pipeline/report/charts.py"
 SECTIONS = "src/sojourn/pipeline/report/sections.py"
-COMMAND = "src/sojourn/cli/replaying.py"
+COMMAND = "src/sojourn/cli/replay_run.py"
+OUTPUTS = "src/sojourn/cli/outputs.py"
+DRAFTS = "src/sojourn/pipeline/files/drafts.py"
+SUMMARY = "src/sojourn/pipeline/results/summary.py"
 EXITS = "src/sojourn/cli/exits.py"
 SCREEN = "src/sojourn/cli/screen.py"
 
@@ -66,27 +70,35 @@ MUTANTS = [
     ),
     Mutant("merging forgets the wider of the two", BINS, "width = max(self.width, other.width)", "width = self.width"),
     Mutant("a calendar gets wider than its days", BINS, " or width > self.widest", ""),
-    Mutant("another deadline excludes its own instant", TALLY, "(c.met_at <= until)", "(c.met_at < until)"),
     Mutant(
-        "another deadline forgets cancellations", TALLY, "(c.status == _CANCELLED) & (c.at <= until)", "c.status < 0"
+        "another deadline forgets cancellations",
+        WHAT_IF,
+        "verdict(c.met_at, c.cancelled_at, until)",
+        "verdict(c.met_at, np.full(len(until), NEVER), until)",
     ),
     Mutant(
-        "another deadline cancels what it ends first",
+        "what nobody can know is told", WHAT_IF, "if may_cancel and not c.is_all_known:", "if False and may_cancel:"
+    ),
+    Mutant("what is known is not told", WHAT_IF, "if may_cancel and not c.is_all_known:", "if may_cancel:"),
+    Mutant("a shorter deadline leaves the end open", WHAT_IF, "is_open &= until > c.deadline", "is_open &= until >= 0"),
+    Mutant("one millisecond is room for a cancellation", WHAT_IF, "is_open &= c.met_at != c.deadline + 1", "pass"),
+    Mutant(
+        "those cancelled before they were met would complete",
         TALLY,
-        "(c.status == _CANCELLED) & (c.at <= until)",
-        "c.status == _CANCELLED",
+        "could_complete = was_met & (c.met_at <= c.cancelled_at)",
+        "could_complete = was_met",
     ),
     Mutant(
         "a shift may end before the opening",
-        TALLY,
+        WHAT_IF,
         "np.maximum((c.deadline if deadline.is_shift else c.opened_at) + deadline.ms, c.opened_at)",
         "(c.deadline if deadline.is_shift else c.opened_at) + deadline.ms",
     ),
     Mutant(
         "the cancelled are among those met",
         TALLY,
-        "was_met = (c.status == _COMPLETED) | (c.status == _MET_LATE)",
-        "was_met = c.is_met",
+        "was_met = (c.status == COMPLETED) | (c.status == MET_LATE)",
+        "was_met = c.met_at < 2**63 - 1",
     ),
     Mutant("the slowest are the fastest", TALLY, "c.met_at - c.deadline)", "c.deadline - c.met_at)"),
     Mutant(
@@ -105,22 +117,34 @@ MUTANTS = [
         "the first opening of a key names the group of all", GROUPS, "[S.RULE, S.KEY, _OPENED_MS]", "[S.RULE, S.KEY]"
     ),
     # Refusing
-    Mutant("a rule that opens nothing passes", REPLAY, "    for rule in idle:\n", "    for rule in ():\n"),
+    Mutant("a rule that opens nothing is not told", REPLAY, "for rule in idle],", "for rule in ()],"),
+    Mutant(
+        "a rule that opens nothing is not counted",
+        TALLY,
+        "for rule in rules}",
+        "for rule in rules if rule.name in tallies}",
+    ),
     Mutant("XES names its columns over the rule's", REPLAY, "if ours not in said}", "}"),
+    Mutant("strict sets rows aside", COMMAND, "if self.is_strict and refused:", "if self.is_strict and found.idle:"),
+    Mutant("strict lets nothing open", COMMAND, ", *found.idle]\n        if", "]\n        if"),
+    Mutant("anything is written over", OUTPUTS, "    if others:\n", "    if False:\n"),
     Mutant(
-        "strict writes first",
-        COMMAND,
-        "        if self.is_strict:\n            self._refuse_quarantine(replay)\n        if self.outputs.outcomes",
-        "        if self.outputs.outcomes",
+        "two replays share a quarantine", OUTPUTS, 'return f"{folder}-quarantine"', 'return f"{folder}/../quarantine"'
     ),
-    Mutant("anything is written over", COMMAND, "    if others:\n", "    if False:\n"),
+    Mutant("what was there before is not put back", DRAFTS, "if self.store.exists(self.kept):", "if False:"),
+    Mutant("what is half moved stays", DRAFTS, "if not self.store.exists(self.draft):", "if False:"),
+    Mutant("drafts stay when a replay fails", DRAFTS, "        self._clean()\n", "        pass\n"),
+    Mutant("new folders stay when a replay fails", DRAFTS, "for folder in self._made:", "for folder in ():"),
+    Mutant("what cannot be put back is deleted", DRAFTS, "if not is_published and self._holds_earlier()", "if False"),
+    Mutant("a link is replaced", DRAFTS, "Path(target).resolve().as_posix()", "os.path.abspath(target)"),
     Mutant(
-        "quarantine goes into the outcomes",
+        "outputs are published before the report",
         COMMAND,
-        'return f"{folder}{slash}quarantine"',
-        'return f"{self.outcomes}/quarantine"',
+        "        if places.report:\n",
+        "        drafts.publish()\n        if places.report:\n",
     ),
-    Mutant("expired counts the late only", COMMAND, '"expired": counts.expired', '"expired": counts.met_late'),
+    Mutant("expired counts the late only", SUMMARY, "S.EXPIRED: counts.expired", "S.EXPIRED: counts.met_late"),
+    Mutant("a shift is a duration", SUMMARY, '"shift_ms" if deadline.is_shift else "within_ms"', '"within_ms"'),
     Mutant("a failure is a success", EXITS, "raise typer.Exit(code)", "raise typer.Exit(0)"),
     Mutant("debug stays on", EXITS, '_state["debug"] = is_asked', '_state["debug"] |= is_asked'),
     Mutant("texts are markup", SCREEN, "self._out.print(text, markup=False)", "self._out.print(text)"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .mutant import Mutant
 
 WHEEL = "src/sojourn/timer/_wheel.py"
+ARGUMENTS = "src/sojourn/_arguments.py"
 TIMER = "src/sojourn/timer/_timer.py"
 CLOCK = "src/sojourn/clock.py"
 SYSTEM = "src/sojourn/timer/system.py"
@@ -12,6 +13,12 @@ DRIVERS = "src/sojourn/timer/drivers.py"
 CORE = "src/sojourn/timer/_core.pyx"
 
 MUTANTS = [
+    # What is refused
+    Mutant("a pending task can be copied", TIMER, "        raise not_to_be_copied(self)\n\n    def _let_go", "        return super().__reduce_ex__(protocol)\n\n    def _let_go"),
+    Mutant("a name may be anything", ARGUMENTS, "    if not isinstance(name, str):", "    if False:"),
+    Mutant("a clock may be anything", ARGUMENTS, '    if not _has(clock, "now_ns", "wall_ns", "wait"):', "    if False:"),
+    Mutant("an executor may be anything", ARGUMENTS, '    if executor is not None and not _has(executor, "submit"):', "    if False:"),
+    Mutant("a time without end is waited for", SYSTEM, "        if until_ns > MAX_MS * NS_PER_MS:", "        if False:"),
     Mutant("off by one at a bucket's edge", WHEEL, "if entry._due > self.last:", "if entry._due > self.last + 1:"),
     Mutant("interval one bucket short", WHEEL, "+ self.size) * self.tick - 1", "+ self.size - 1) * self.tick - 1"),
     Mutant("overflow wheel with the wrong tick", WHEEL, "TimingWheel(self.tick * self.size,", "TimingWheel(self.tick * self.size * 2,"),

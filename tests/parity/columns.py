@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sojourn.errors import RuleError
-from sojourn.pipeline.kernel import NEVER, NOTHING, UNREADABLE, Events, Numbers, Operations, Verdicts
+from sojourn.pipeline.kernel import NEVER, NOTHING, UNREADABLE, Events, Numbers, Operations, Verdicts, Words
+from sojourn.pipeline.kernel.search import Ints
 from sojourn.pipeline.schema import ENDINGS
 from sojourn.rules import Event, Outcome, Reached, Rule, Seen, operation_id
 
@@ -71,3 +72,7 @@ def as_outcomes(rule: Rule, keys: Sequence[str], operations: Operations, verdict
             )
         )
     return found
+
+
+def told(words: Words, codes: Ints) -> list[str | None]:
+    return [None if code == NOTHING else words.texts[code] for code in codes.tolist()]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+from hypothesis import strategies as st
 
 from sojourn.pipeline import local
-from sojourn.pipeline.schema import OUTCOME_TIMES
+from sojourn.pipeline.schema import OUTCOME_TIMES, OUTCOMES
 from sojourn.rules import Event, Outcome, Rule, outcomes
 
 LOG = pa.schema(
@@ -24,25 +25,41 @@ LOG = pa.schema(
 )
 
 
-def as_table(log: Sequence[Event]) -> pa.Table:
-    """A log as a table; times in milliseconds, sources as text."""
+NUMBERS = ("value", "amount")
+
+number_types = st.sampled_from([pa.decimal128(18, 17), pa.decimal128(38, 18), pa.decimal256(76, 38), pa.string()])
+"""What numbers of `rules.strategies.DECIMALS` may be written in, without loss."""
+
+
+def as_table(log: Sequence[Event], number: pa.DataType | None = None) -> pa.Table:
+    """A log as a table; times in milliseconds, sources as text, numbers as floats or of the type given."""
     rows = [
         {**event._asdict(), "source": None if event.source is None else str(event.source), **(event.columns or {})}
         for event in log
     ]
-    return pa.Table.from_pylist([{name: row.get(name) for name in LOG.names} for row in rows], LOG)
+    if number is None:
+        return pa.Table.from_pylist([{name: row.get(name) for name in LOG.names} for row in rows], LOG)
+    if pa.types.is_string(number):
+        rows = [{**row, **{name: text(row.get(name)) for name in NUMBERS}} for row in rows]
+    schema = pa.schema([field.with_type(number) if field.name in NUMBERS else field for field in LOG])
+    return pa.Table.from_pylist([{name: row.get(name) for name in LOG.names} for row in rows], schema)
+
+
+def text(number: object) -> str | None:
+    return None if number is None else str(number)
 
 
 def as_outcomes(table: pa.Table) -> list[Outcome]:
     """The rows of an outcome table, by name; times as epoch milliseconds."""
+    table = table.select(OUTCOMES.names)
     for name in OUTCOME_TIMES:
         ms = table[name].cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
         table = table.set_column(table.column_names.index(name), name, ms)
     return sorted(Outcome(**row) for row in table.to_pylist())
 
 
-def by_local(rules: Sequence[Rule], log: Sequence[Event]) -> list[Outcome]:
-    return as_outcomes(local.outcomes(as_table(log), rules, unit="ms").outcomes)
+def by_local(rules: Sequence[Rule], log: Sequence[Event], number: pa.DataType | None = None) -> list[Outcome]:
+    return as_outcomes(local.outcomes(as_table(log, number), rules, unit="ms").outcomes)
 
 
 def by_fold(rules: Sequence[Rule], log: Sequence[Event]) -> list[Outcome]:

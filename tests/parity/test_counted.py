@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from parity import random_rules
-from parity.columns import as_columns
-from parity.test_keep import told
+from parity.columns import as_columns, told
 from sojourn.pipeline.kernel import counted, given, judge, openings
 from sojourn.rules import Event
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from parity import random_rules
 from parity.tables import as_outcomes, as_table, by_fold, by_local, set_aside_by_fold
 from rules.strategies import MANY, logs_of_two_keys, rules
-from sojourn.pipeline import grouping, local
+from sojourn.pipeline import deal, local
 from sojourn.rules import Event, Rule
 
 
@@ -50,7 +50,7 @@ def test_a_log_without_events_has_no_outcomes() -> None:
 @pytest.mark.parametrize("rows", [1, 3, 50])
 @pytest.mark.parametrize("seed", range(10))
 def test_shards_of_whatever_size_decide_as_the_fold(seed: int, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouping, "ENOUGH_ROWS", rows)
+    monkeypatch.setattr(deal, "ENOUGH_ROWS", rows)
     random = Random(seed)
     rules = [random_rules.rule(random, f"r{i}") for i in range(5)]
     log = random_rules.log(random, 200)

@@ -10,7 +10,8 @@ from parity import random_rules
 from parity.operations import as_table, by_law, operations
 from parity.tables import as_outcomes
 from parity.tables import as_table as as_log
-from sojourn.pipeline import arrow_operations, grouping, local
+from sojourn.pipeline import deal, local
+from sojourn.pipeline.columns import operations as arrow_operations
 from sojourn.pipeline.plan import Plan
 from sojourn.rules import Rule, seen
 
@@ -32,7 +33,7 @@ def test_the_events_of_all_its_keys_count_for_an_operation(seed: int, most_keys:
 def test_shards_of_whatever_size_decide_as_the_law(
     seed: int, most_keys: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grouping, "ENOUGH_ROWS", rows)
+    monkeypatch.setattr(deal, "ENOUGH_ROWS", rows)
     random = Random(seed)
     rules = [random_rules.rule(random, f"r{i}") for i in range(3)]
     given = operations(random, rules, 60, most_keys)
@@ -46,7 +47,7 @@ def test_shards_of_whatever_size_decide_as_the_law(
 def test_where_the_keys_are_the_sources_each_key_is_another(
     seed: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grouping, "ENOUGH_ROWS", rows)
+    monkeypatch.setattr(deal, "ENOUGH_ROWS", rows)
     random = Random(seed)
     quorum = Rule("quorum", "open", seen("a", times=2, distinct="source"), within="1 min")
     given = operations(random, [quorum], 60, most_keys=4)

@@ -16,7 +16,7 @@ from parity.operations import as_table as as_operations
 from parity.operations import by_law, operations
 from parity.tables import as_outcomes, as_table, by_fold
 from sojourn.pipeline import batch, local
-from sojourn.pipeline.spark_files import parquet_files
+from sojourn.pipeline.spark.files import parquet_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

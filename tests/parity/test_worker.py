@@ -15,19 +15,20 @@ from parity import random_rules
 from parity.operations import Given, as_table, by_law, operations
 from parity.tables import LOG, as_outcomes, by_fold
 from parity.tables import as_table as as_log
-from sojourn.pipeline import parcels, worker
-from sojourn.pipeline.parquet_files import ParquetFiles, RowGroup, shares
+from sojourn.pipeline import deal
+from sojourn.pipeline.columns.normal import normal_schema
+from sojourn.pipeline.files.parquet import ParquetFiles, RowGroup, shares
 from sojourn.pipeline.plan import Plan
 from sojourn.pipeline.schema import OUTCOMES
-from sojourn.pipeline.worker import (
+from sojourn.pipeline.spark import parcels, worker
+from sojourn.pipeline.spark.worker import (
     Decide,
-    DecideGiven,
-    DecideHanded,
+    DecideOnManyKeys,
+    DecideOnOneKey,
     Hand,
     ReadEvents,
     ReadOperations,
     Send,
-    event_schema,
 )
 from sojourn.rules import Event, Rule, seen
 
@@ -40,7 +41,7 @@ def shards(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> i
     rows, number = request.param
     monkeypatch.setattr(parcels, "ENOUGH_ROWS", rows)
     monkeypatch.setattr(parcels, "_SENT_AT_ONCE", 5_000)
-    monkeypatch.setattr(worker, "settle_in", lambda **_: None)  # it is for processes that do nothing else
+    monkeypatch.setattr(worker, "prepare_worker", lambda **_: None)  # it is for processes that do nothing else
     return int(number)
 
 
@@ -81,20 +82,20 @@ def table_of(outcomes: Batches) -> pa.Table:
 def given_by_worker(
     plan: Plan, given: Sequence[Given], log: Sequence[Event], shards: int, random: Random, folder: Path, *, many: bool
 ) -> pa.Table:
-    schema = event_schema(plan, dict.fromkeys(plan.numbers, False), opens=False)
+    schema = normal_schema(plan, dict.fromkeys(plan.numbers, pa.float64()), opens=False)
     table = as_table(given)
     if not many:
         table = table.set_column(2, "key", table["keys"].combine_chunks().flatten())
     events, waiting = files(as_log(log), folder / "log", random), files(table, folder / "operations", random)
-    dealt = read(ReadEvents(events, plan, schema, opens=False, shards=shards), events)
-    at_home = shuffled(read(ReadOperations(waiting, plan, shards), waiting), random)
+    dealt = read(ReadEvents(plan, schema, opens=False, shards=shards, files=events), events)
+    at_home = shuffled(read(ReadOperations(plan, shards, waiting), waiting), random)
     sent = mapped(Send(many, shards), at_home)
     met = shuffled([*dealt, *sent], random)
     if not many:
-        return table_of(mapped(DecideGiven(plan, schema), met))
+        return table_of(mapped(DecideOnOneKey(plan, schema), met))
     hand = Hand(plan, schema)
     back = shuffled([*mapped(hand, met), *(parcel for own in at_home for parcel in own)], random)
-    return table_of(mapped(DecideHanded(plan, hand.handed, shards), back))
+    return table_of(mapped(DecideOnManyKeys(plan, schema, shards), back))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -103,9 +104,9 @@ def test_what_events_open_ends_as_in_the_fold(seed: int, shards: int, tmp_path: 
     rules = [random_rules.rule(random, f"r{i}") for i in range(6)]
     log = random_rules.log(random, random.choice([0, 10, 100, 400]))
     plan = Plan.of(rules, "ms")
-    schema = event_schema(plan, dict.fromkeys(plan.numbers, False), opens=True)
+    schema = normal_schema(plan, dict.fromkeys(plan.numbers, pa.float64()))
     source = files(as_log(log).select(LOG.names), tmp_path / "log", random)
-    dealt = read(ReadEvents(source, plan, schema, opens=True, shards=shards), source)
+    dealt = read(ReadEvents(plan, schema, opens=True, shards=shards, files=source), source)
     found = mapped(Decide(plan, schema), shuffled(dealt, random))
     assert as_outcomes(table_of(found)) == by_fold(rules, log)
 
@@ -154,8 +155,8 @@ def test_of_operations_with_one_name_the_first_to_open_and_to_end_counts(
 def test_names_and_keys_that_share_a_hash_are_others_all_the_same(
     shards: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hashes = parcels.hashes
-    for module in (parcels, worker):
+    hashes = deal.hashes
+    for module in (deal, worker):
         monkeypatch.setattr(module, "hashes", lambda texts: hashes(texts) & np.uint64(0xC000000000000000))
     random = Random(0)
     rules = [random_rules.rule(random, f"r{i}") for i in range(4)]
@@ -175,9 +176,9 @@ def test_rows_without_a_key_or_a_time_stay_behind_and_are_counted(shards: int, t
         }
     )
     plan = Plan.of(rule, "ms")
-    schema = event_schema(plan, {}, opens=True)
+    schema = normal_schema(plan, {})
     source = files(table, tmp_path / "log", Random(0))
-    dealt = read(ReadEvents(source, plan, schema, opens=True, shards=shards), source)
+    dealt = read(ReadEvents(plan, schema, opens=True, shards=shards, files=source), source)
     assert sum(odd or 0 for batch in dealt for odd in batch["odd"].to_pylist()) == 3
     found = table_of(mapped(Decide(plan, schema), shuffled(dealt, Random(0))))
     assert list(zip(found["key"].to_pylist(), found["outcome"].to_pylist(), strict=True)) == [("a", "completed")]

@@ -7,7 +7,7 @@ something, and may fail. Everything follows from the seed.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
@@ -83,7 +83,6 @@ def step(random: Random) -> Step:
             ("cancel_key", key),
             ("extend", which, random.randint(0, 8)),
             ("advance", random.randint(0, 4)),
-            ("purge",),
         )
     )
 
@@ -212,9 +211,6 @@ class RealSide(Side):
     def advance(self, ms: int) -> int:
         return self.clock.advance(ms)
 
-    def purge(self) -> int:
-        return self.purgatory.purge()
-
     def closed(self) -> list[Any]:
         self.watch = lambda which: None  # type: ignore[method-assign, assignment]
         return self.purgatory.close()
@@ -262,13 +258,16 @@ class ModelOperation:
                 self.side.happens(self, "expiration")
         return True
 
-    def attempt(self) -> bool:
+    def attempt(self, tries: int) -> bool:
+        """Tried so often at most: what leaves word during the last of them leaves it for later."""
         if self.outcome is not None or self.is_tried:
             self.again = True
             return False
         self.is_tried = self.again = True
         failure = None
-        while self.again and self.outcome is None:
+        for _ in range(tries):
+            if not self.again or self.outcome is not None:
+                break
             if failure is not None:
                 self.side.failed(self, failure)
             self.again, failure = False, None
@@ -295,6 +294,7 @@ class ModelSide(Side):
         self.now_ms = 0
         self.order: Iterator[int] = itertools.count()
         self.pending: dict[ModelOperation, frozenset[Any]] = {}
+        self.owed: dict[ModelOperation, tuple[int, int]] = {}
         self.ended = {"completed": 0, "expired": 0, "cancelled": 0}
         self.is_open = True
 
@@ -304,29 +304,49 @@ class ModelSide(Side):
         operation = self.operations[which] = ModelOperation(self, which, self.parts[which])
         self.pending[operation] = frozenset()
         try:
-            if operation.attempt() or operation.outcome is not None:
+            if operation.attempt(1) or operation.outcome is not None:
                 return operation.has_completed_itself()
             del self.pending[operation]  # it comes last on the lists
             self.pending[operation] = frozenset(operation.part.keys)
-            if operation.attempt() or operation.outcome is not None:
+            if operation.attempt(1) or operation.outcome is not None:
                 return operation.has_completed_itself()
+            operation.arm(operation.part.delay_ms)
+            if operation.again and operation.attempt(1):
+                return True
         except FailedError:
             if operation.outcome is None:
                 del self.pending[operation]
                 self.operations[which] = None
             raise
-        operation.arm(operation.part.delay_ms)
+        self.leave_to_timer(operation)
         return False
 
     def check(self, key: Any) -> int:
         count = 0
         for operation in self.watching(key):
             try:
-                count += operation.attempt()
+                count += operation.attempt(2)
             except FailedError as failure:
                 self.failed(operation, failure)
                 count += operation.has_completed_itself()
+            self.leave_to_timer(operation)
         return count
+
+    def leave_to_timer(self, operation: ModelOperation) -> None:
+        """A try that is owed: the timer makes it, unless a signal comes before."""
+        is_free = operation in self.pending and not operation.is_tried
+        if operation.again and is_free and operation not in self.owed:
+            self.owed[operation] = self.now_ms, next(self.order)
+
+    def try_owed(self, operation: ModelOperation, nth: int) -> bool:
+        del self.owed[operation]
+        if operation.again and operation in self.pending:
+            try:
+                operation.attempt(2)
+            except FailedError as failure:
+                self.failed(operation, failure)
+            self.leave_to_timer(operation)
+        return True
 
     def cancel_key(self, key: Any) -> list[int]:
         ended = []
@@ -344,12 +364,16 @@ class ModelSide(Side):
 
     def advance(self, ms: int) -> int:
         target_ms, ran = self.now_ms + ms, 0
-        while armed := [one for one in self.pending if one.armed >= 0 and one.due_ms <= target_ms]:
-            self.now_ms = max(self.now_ms, min(one.due_ms for one in armed))
-            due = sorted((one.due_ms, one.armed, one) for one in armed if one.due_ms <= self.now_ms)
-            ran += sum(self.expire(one, nth) for _, nth, one in due)
+        while armed := [one for one in self.tasks() if one[0] <= target_ms]:
+            self.now_ms = max(self.now_ms, min(armed)[0])
+            ran += sum(run(one, nth) for due_ms, nth, one, run in sorted(armed) if due_ms <= self.now_ms)
         self.now_ms = target_ms
         return ran
+
+    def tasks(self) -> list[tuple[int, int, ModelOperation, Callable[[ModelOperation, int], bool]]]:
+        """What the timer has to do: when, in what order among equals, to whom, and what."""
+        deadlines = [(one.due_ms, one.armed, one, self.expire) for one in self.pending if one.armed >= 0]
+        return deadlines + [(due_ms, nth, one, self.try_owed) for one, (due_ms, nth) in self.owed.items()]
 
     def expire(self, operation: ModelOperation, armed: int) -> bool:
         if operation.outcome is not None or operation.armed != armed:
@@ -359,9 +383,6 @@ class ModelSide(Side):
         except FailedError as failure:
             self.failed(operation, failure)
         return True
-
-    def purge(self) -> int:
-        return 0
 
     def closed(self) -> list[Any]:
         self.is_open = False

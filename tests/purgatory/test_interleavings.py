@@ -34,6 +34,7 @@ class Tally:
         self.of = of
         self.outcomes: Counter[str | None] = Counter()
         self.tries: set[int] = set()
+        self.owed: set[int] = set()
 
     def watch(self, world: World) -> None:
         world.last = self.look
@@ -41,6 +42,7 @@ class Tally:
     def look(self, world: World) -> None:
         self.outcomes[world.operations[self.of].outcome] += 1
         self.tries.add(world.operations[self.of].tries)
+        self.owed.add(world.owed)
 
 
 # Check, watch, check again, then start the timer
@@ -130,6 +132,38 @@ def test_a_try_that_fails_is_reported_once_and_others_may_try_again(build: Build
     assert interleavings(build, acting(names), before=watch_one_that_stumbles) > 2
 
 
+# Signals that keep coming
+
+
+def test_signals_that_keep_coming_neither_hold_a_caller_nor_are_lost(build: Build) -> None:
+    """The world counts the tries of every call, and says when one is held. The last signal is the one that matters."""
+    tally = Tally()
+    actors = [watch, steps(("signal", "l"), ("signal", "l"), ("signal", "l"), ("signal", "k"))]
+    interleavings(build, actors, before=both(make, tally.watch), preemptions=AT_MOST[build])
+    assert set(tally.outcomes) == {"completed"}
+    assert max(tally.owed) > 0, "the timer had to see to some of them"
+
+
+def test_signals_that_keep_coming_from_two_sides_during_a_watch(build: Build) -> None:
+    tally = Tally()
+    actors = [watch, steps(("signal", "l"), ("signal", "l")), steps(("signal", "l"), ("signal", "k"))]
+    interleavings(build, actors, before=both(make, tally.watch), at=USER_CODE, preemptions=4)
+    assert set(tally.outcomes) == {"completed"}
+
+
+@pytest.mark.parametrize("end", ["expire", "cancel", "cancel key", "close"])
+def test_a_try_that_is_owed_comes_to_nothing_once_the_operation_has_ended(build: Build, end: str) -> None:
+    actors = [watch, steps(("signal", "l"), ("signal", "l"), ("signal", "k")), ACTORS[end]]
+    assert interleavings(build, actors, before=make, at=USER_CODE, preemptions=3) > 100
+
+
+def test_two_callers_whose_signals_keep_coming_share_the_tries(build: Build) -> None:
+    tally = Tally()
+    actors = [steps(("signal", "l"), ("signal", "l"), ("signal", "l")), steps(("signal", "l"), ("signal", "k"))]
+    interleavings(build, actors, before=both(watch, tally.watch), preemptions=AT_MOST[build])
+    assert set(tally.outcomes) == {"completed"}
+
+
 # Two operations
 
 
@@ -204,18 +238,18 @@ def test_operations_come_to_and_leave_keys_while_these_are_compared(build: Build
 PROGRAMS: dict[str, Sequence[Actor]] = {
     "all at once": [
         steps(("watch", "x"), ("signal", "l"), ("extend", "x"), ("cancel", "x")),
-        steps(("signal", "k"), ("watch", "y"), ("purge",), ("signal", "k")),
+        steps(("signal", "k"), ("watch", "y"), ("extend", "y"), ("signal", "k")),
         steps(("expire",), ("cancel_key", "l"), ("expire",), ("signal", "l")),
     ],
     "watch and signal": [
-        steps(("watch", "x"), ("purge",), ("watch", "y"), ("purge",)),
+        steps(("watch", "x"), ("extend", "x"), ("watch", "y"), ("extend", "y")),
         steps(("signal", "l"), ("signal", "k"), ("signal", "l"), ("signal", "k")),
         steps(("expire",), ("extend", "x"), ("expire",), ("extend", "y")),
     ],
     "watch and cancel": [
         steps(("watch", "x", "k"), ("watch", "y", "l"), ("extend", "x"), ("extend", "y")),
         steps(("cancel_key", "k"), ("force", "y"), ("signal", "l"), ("expire",)),
-        steps(("signal", "k"), ("cancel", "x"), ("cancel_key", "l"), ("purge",)),
+        steps(("signal", "k"), ("cancel", "x"), ("cancel_key", "l"), ("extend", "y")),
     ],
     "mostly time": [
         steps(("watch", "x"), ("extend", "x"), ("expire",), ("signal", "k")),

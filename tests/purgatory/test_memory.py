@@ -63,7 +63,7 @@ def test_a_pending_operation_is_held_by_its_purgatory_alone_if_need_be(scene: Sc
     assert (seen(), scene.told) == (None, ["x complete", "x expiration"])
 
 
-def test_what_a_purge_drops_is_held_by_nobody(scene: Scene) -> None:
+def test_an_operation_whose_key_has_changed_is_held_by_nobody_when_it_has_ended(scene: Scene) -> None:
     class Changing(Key):
         value = 1
 
@@ -75,7 +75,6 @@ def test_what_a_purge_drops_is_held_by_nobody(scene: Scene) -> None:
     seen = weakref.ref(operation), weakref.ref(key)
     key.value = 2
     operation.cancel()
-    scene.purgatory.purge()
     del operation, key
     assert [ref() for ref in seen] == [None, None]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from purgatory.scene import Scene
+from purgatory.scene import PATIENCE_S, Scene
 
 ENDS: dict[str, Callable[[Scene, Any], Any]] = {
     "signal": lambda scene, operation: scene.complete(operation),
@@ -158,3 +159,38 @@ def test_an_operation_prints_what_it_is(scene: Scene) -> None:
     assert repr(operation) == "<Noted pending delay_ms=100 keys=('k', ('t', 0))>"
     operation.cancel()
     assert repr(operation) == "<Noted cancelled delay_ms=100 keys=('k', ('t', 0))>"
+
+
+# What a caller may rely on when it has ended an operation
+
+
+def test_who_ends_an_operation_finds_it_ended_and_gone_when_the_call_returns(scene: Scene) -> None:
+    operation = scene.watched("x", "k", "l")
+    assert operation.force_complete() is True
+    assert (operation.outcome, scene.counts(), scene.timer.size) == ("completed", (0, 0), 0)
+    assert scene.told == ["x complete"], "nobody was trying it, so it has been told by now"
+
+
+@pytest.mark.parametrize(("end", "told"), [("force_complete", "x complete"), ("cancel", "x cancellation")])
+def test_an_operation_ended_while_another_thread_tries_it_is_told_by_that_thread_after_its_try(
+    scene: Scene, end: str, told: str
+) -> None:
+    """The caller knows that it won, and that the operation has ended; not that it has been told."""
+    seen: list[object] = []
+
+    def end_it(operation: Any) -> None:
+        won = getattr(operation, end)()
+        seen.append((won, operation.is_completed, scene.counts(), list(scene.told)))
+
+    def try_complete(operation: Any) -> bool:
+        if operation.tries == 3:
+            other = threading.Thread(target=end_it, args=[operation], daemon=True)
+            other.start()
+            other.join(PATIENCE_S)
+            seen.append(list(scene.told))
+        return False
+
+    scene.watched("x", try_complete=try_complete)
+    assert scene.signal() == 0, "this call did not complete it"
+    assert seen == [(True, True, (0, 0), []), []]
+    assert scene.told == [told]

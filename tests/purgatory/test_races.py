@@ -23,7 +23,6 @@ ACTORS: dict[str, Actor] = {
     "cancel": lambda world: world.cancel("x"),
     "cancel key": lambda world: world.cancel_key("l"),
     "extend": lambda world: world.extend("x"),
-    "purge": lambda world: world.purge(),
     "close": lambda world: world.close(),
     "close, cancelling": lambda world: world.close(cancel_pending=True),
 }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -14,7 +17,7 @@ from sojourn.purgatory._watchers import Watchers
 from support import PURE, Build
 
 # an operation completed through one key stays on its other keys' lists until purged: memory grows
-# | it leaves all its keys when it completes; the purge remains as a safety net with its own threshold
+# | it leaves all its keys when it completes, whatever comes between: there is nothing to purge
 
 
 @pytest.mark.parametrize("others", [0, 1, 2], ids=["alone", "one beside it", "two beside it"])
@@ -36,25 +39,45 @@ def test_memory_does_not_grow_on_keys_that_are_never_signalled(scene: Scene) -> 
     assert not any(ref() for ref in seen)
 
 
-def test_the_purge_remains_as_a_safety_net_with_its_own_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes an interrupt in the midst of a step to need it, which only the plain build's steps allow."""
-    scene = Scene(PURE, purge_interval=2)
-    purged = []
-    for _ in range(8):
-        scene.purgatory.try_complete_else_watch(operation := scene.operation(), ["k"])
-        purged.append(scene.purgatory.stats().purged)
-        with monkeypatch.context() as patch:
-            patch.setattr(Watchers, "_drop", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                operation.cancel()
+def test_there_is_nothing_to_purge_even_if_ctrl_c_comes_while_it_leaves() -> None:
+    """Between any two lines of leaving its lists. Only the plain build has such lines; the compiled step is one."""
+    interrupts = 0
+    while True:
+        scene = Scene(PURE)
+        operation, other = scene.watched("x", *"abc"), scene.watched("o", *"bcd")
+        with interrupted_at(interrupts, Watchers._drop, Watchers._drop_all) as is_interrupted:
+            operation.cancel()
+        assert (operation.outcome, scene.counts()) == ("cancelled", (3, 1))
+        assert [scene.purgatory._watching(key) for key in "abcd"] == [(), (other,), (other,), (other,)]
         scene.purgatory._check_all()
-    assert purged == [0, 0, 0, 3, 3, 3, 6, 6], "looked at whenever another operation comes"
-    assert (scene.counts(), scene.purgatory.purge(), scene.purgatory.purge()) == ((0, 0), 2, 0)
-    scene.purgatory._check_all()
+        if not is_interrupted:
+            break
+        interrupts += 1
+    assert interrupts > 10
 
 
-def interrupted(*_: object) -> None:
-    raise KeyboardInterrupt
+@contextmanager
+def interrupted_at(nth: int, *functions: Any) -> Iterator[list[bool]]:
+    """Ctrl-C before the nth line of these functions, once; says whether it came to that."""
+    import sys  # noqa: PLC0415
+
+    codes = {function.__code__ for function in functions}
+    lines = itertools.count()
+    came: list[bool] = []
+
+    def trace(frame: Any, event: str, arg: object) -> Any:
+        if event == "line" and frame.f_code in codes and not came and next(lines) == nth:
+            came.append(True)
+            raise KeyboardInterrupt
+        return trace if event != "call" or frame.f_code in codes else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with suppress(KeyboardInterrupt):
+            yield came
+    finally:
+        sys.settrace(before)
 
 
 # an exception in one operation aborts the sweep over the others | isolated, reported, the rest of the sweep runs
@@ -195,7 +218,6 @@ def test_no_lock_of_ours_is_held_while_user_code_runs(build: Build, where: str) 
         other.extend(5)
         other.cancel()
         operation.extend(200)
-        scene.purgatory.purge()
         scene.purgatory.stats()
 
     says = {where: meanwhile}

@@ -9,7 +9,7 @@ from sojourn.purgatory import PurgatoryStats
 
 
 def test_a_new_purgatory_has_counted_nothing(scene: Scene) -> None:
-    assert scene.purgatory.stats() == PurgatoryStats(0, 0, 0, 0, 0, 0)
+    assert scene.purgatory.stats() == PurgatoryStats(0, 0, 0, 0, 0)
 
 
 def test_watched_counts_keys_and_delayed_counts_operations(scene: Scene) -> None:
@@ -32,15 +32,13 @@ def test_every_end_is_counted_once_under_its_name(scene: Scene) -> None:
     scene.watched("expired", delay_ms=5)
     scene.watched("pending", "k", "l", delay_ms=500)
     scene.advance(5)
-    assert scene.purgatory.stats() == PurgatoryStats(
-        watched=2, delayed=1, completed=4, expired=1, cancelled=3, purged=0
-    )
+    assert scene.purgatory.stats() == PurgatoryStats(watched=2, delayed=1, completed=4, expired=1, cancelled=3)
 
 
 def test_an_operation_that_completes_at_once_is_counted_too(scene: Scene) -> None:
     for nth in (1, 2):
         scene.watch(scene.operation(try_complete=lambda operation, nth=nth: operation.tries == nth), "k")
-    assert scene.purgatory.stats() == PurgatoryStats(0, 0, completed=2, expired=0, cancelled=0, purged=0)
+    assert scene.purgatory.stats() == PurgatoryStats(0, 0, completed=2, expired=0, cancelled=0)
 
 
 def test_an_operation_that_was_refused_is_not_counted(scene: Scene) -> None:
@@ -48,7 +46,7 @@ def test_an_operation_that_was_refused_is_not_counted(scene: Scene) -> None:
         scene.watch(scene.operation(try_complete=lambda operation: 1 / 0), "k")
     with pytest.raises(ValueError, match="keys is empty"):
         scene.watch(scene.operation())
-    assert scene.purgatory.stats() == PurgatoryStats(0, 0, 0, 0, 0, 0)
+    assert scene.purgatory.stats() == PurgatoryStats(0, 0, 0, 0, 0)
 
 
 def test_counts_are_right_inside_a_try_and_inside_callbacks(scene: Scene) -> None:
@@ -64,7 +62,7 @@ def test_counts_are_right_inside_a_try_and_inside_callbacks(scene: Scene) -> Non
 def test_stats_are_a_snapshot(scene: Scene) -> None:
     before = scene.purgatory.stats()
     scene.watched()
-    assert before == PurgatoryStats(0, 0, 0, 0, 0, 0)
+    assert before == PurgatoryStats(0, 0, 0, 0, 0)
     assert scene.purgatory.stats().delayed == 1
 
 

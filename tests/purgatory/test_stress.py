@@ -116,7 +116,7 @@ class Arena:
         elif chance < 0.86:
             answers["cancelled"] += len(self.purgatory.cancel_for_key(key))
         elif chance < 0.861:
-            self.purgatory.purge()
+            self.purgatory.stats()
 
 
 def run(act: Callable[[int], object]) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from concurrency.scheduler import Body, Program, Stage, explore
 from concurrency.world import CooperativeLock, TurnClock
-from purgatory.scene import ROOMS, check
+from purgatory.scene import ROOMS, check, owed_tries
 from sojourn.errors import PurgatoryClosedError
 from sojourn.purgatory import _operation, _watchers
 from sojourn.timer import _timer
@@ -66,6 +66,7 @@ class Actress:
 
     def try_complete(self) -> bool:
         self.tries += 1
+        self.world.calls[self.world.stage.current].tries(self)
         assert not self.told, f"{self.name} is tried though it has been told its outcome"
         with Inside(self):
             held = self.holds()
@@ -114,6 +115,39 @@ class Inside:
         self.operation.inside = self.before
 
 
+class Call:
+    """A call in which an operation may be tried so often at most: no signal holds a caller for longer."""
+
+    def __init__(self, world: World, most: int) -> None:
+        self.world, self.most = world, most
+        self.counts: Counter[object] = Counter()
+        self.before: Call | None = None
+
+    def __enter__(self) -> None:
+        actor = self.world.stage.current
+        self.before, self.world.calls[actor] = self.world.calls.get(actor), self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.world.calls[self.world.stage.current] = self.before
+
+    def tries(self, operation: Any) -> None:
+        self.counts[operation] += 1
+        assert self.counts[operation] <= self.most, "signals that keep coming hold a caller"
+
+
+class Told:
+    """A purgatory that tells the world what its timer completed, as no caller hears of that."""
+
+    world: World
+
+    def _try_owed(self, operation: Any) -> None:
+        self.world.owed += 1
+        with Call(self.world, most=2):
+            completed = super()._try_owed(operation)
+        self.world.answer("completed", completed)
+
+
+PURGATORIES = {build: type("Purgatory", (Told, ROOMS[build].Purgatory), {}) for build in BUILDS}
 ACTRESSES = {build: type("Operation", (Actress, ROOMS[build].DelayedOperation), {}) for build in BUILDS}
 
 
@@ -135,13 +169,18 @@ class World:
         self.left: list[Any] = []
         self.refused: list[Any] = []
         self.is_closed = False
+        self.calls: dict[object, Any] = {}
+        """The call that each actor is in."""
+        self.owed = 0
+        """Tries that were left to the timer."""
         self._begun: set[object] = set()
         self.purgatory: Any = None
         self.last: Actor = lambda world: None
         """What to do when all actors are done, before the check."""
 
     def open(self) -> None:
-        self.purgatory = ROOMS[self.build].Purgatory("world", timer=self.timer, shards=2, on_error=self._note)
+        self.purgatory = PURGATORIES[self.build]("world", timer=self.timer, shards=2, on_error=self._note)
+        self.purgatory.world = self
 
     def point(self, what: str) -> None:
         if what in self.at and (what != "call" or self._has_begun()):
@@ -170,18 +209,21 @@ class World:
         operation = self.operations.get(name) or self.operation(name, needs, forces=forces)
         self.watching[name] = keys
         try:
-            won = self.purgatory.try_complete_else_watch(operation, [self.key(key) for key in keys])
-        except (PurgatoryClosedError, ValueError) as refusal:
-            if not (self.is_closed if isinstance(refusal, PurgatoryClosedError) else operation.is_completed):
-                raise
+            with Call(self, most=3):
+                won = self.purgatory.try_complete_else_watch(operation, [self.key(key) for key in keys])
+        except PurgatoryClosedError:
+            assert self.is_closed
             self.refused.append(operation)
             return
+        assert operation.tries or operation.is_completed, "what is not tried has ended"
         self.answer("completed", won)
 
     def signal(self, key: str) -> None:
         self.point("call")
         self.signalled.add(key)
-        self.answer("completed", self.purgatory.check_and_complete(self.key(key)))
+        with Call(self, most=2):
+            completed = self.purgatory.check_and_complete(self.key(key))
+        self.answer("completed", completed)
 
     def expire(self, ms: int = 1) -> None:
         """Let time pass, and be the driver who notices."""
@@ -207,10 +249,6 @@ class World:
         had_ended = operation.is_completed
         assert not (operation.extend(ms) and had_ended), "what has ended cannot be extended"
 
-    def purge(self) -> None:
-        self.point("call")
-        assert self.purgatory.purge() == 0, "no key has changed"
-
     def close(self, *, cancel_pending: bool = False) -> None:
         self.point("call")
         self.is_closed = True
@@ -225,6 +263,7 @@ class World:
     # What must hold afterwards
 
     def check(self) -> None:
+        self._have_owed_tries_made()
         self.last(self)
         self._check_books()
         self.clock.now_ms += LATE_MS
@@ -232,6 +271,14 @@ class World:
         self._check_books()
         assert not self._pending(), "nobody waits for ever"
         assert self.timer.size == 0, "nothing is forgotten"
+
+    def _have_owed_tries_made(self) -> None:
+        """Let the timer make the tries that are left to it, while time stands still."""
+        owed = owed_tries(self.timer)
+        held = [operation for operation in self._pending() if operation.holds()]
+        assert len(held) <= len(owed) <= len(self.operations), "a signal was lost, or a try is owed twice"
+        if owed:
+            self.timer._run_due()
 
     def _pending(self) -> list[Any]:
         elsewhere = {id(operation) for operation in (*self.left, *self.refused)}
@@ -253,12 +300,23 @@ class World:
             self._check_outcomes()
         check(self.purgatory)
 
+    def _ended_elsewhere(self, operation: Any) -> bool:
+        """Whether it ended before it came, and so is not watched however often it comes."""
+        if operation.name not in self.watching or operation.tries or not operation.is_completed:
+            return False
+        try:
+            return not self.purgatory.try_complete_else_watch(operation, ["k"])
+        except ValueError:
+            return False  # it was on its way in
+
     def _check_outcomes(self) -> None:
         """After a close, whoever has an operation in hand may still end it, and the purgatory hears nothing of it."""
         outcomes = Counter(operation.outcome for operation in self.operations.values())
         assert self.answers["completed"] == outcomes["completed"], "who completed one was told so, and nobody else"
         assert self.answers["cancelled"] == outcomes["cancelled"], "who cancelled one was told so, and nobody else"
-        outcomes.subtract(operation.outcome for operation in self.refused)
+        outcomes.subtract(
+            operation.outcome for operation in self.operations.values() if self._ended_elsewhere(operation)
+        )
         ended = tuple(outcomes[name] for name in ("completed", "expired", "cancelled"))
         assert self.purgatory.stats()[2:5] == ended, "every end is counted once"
 

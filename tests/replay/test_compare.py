@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from replay.logs import orders
 from sojourn.pipeline import schema as S  # noqa: N812
-from sojourn.pipeline.compare import differences
+from sojourn.pipeline.results.compare import differences
 
 
 def test_equal_tables_do_not_differ_in_whatever_order() -> None:

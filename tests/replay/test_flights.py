@@ -14,8 +14,8 @@ import pytest
 from cli.command import sojourn
 from sojourn import Rule
 from sojourn.pipeline import local
-from sojourn.pipeline.deadlines import Deadline, deadlines
-from sojourn.pipeline.tally import Counts, tally
+from sojourn.pipeline.results.deadlines import Deadline, deadlines
+from sojourn.pipeline.results.tally import Counts, tally
 
 ROOT = Path(__file__).parents[2]
 FINES = Path(os.environ.get("SOJOURN_DATA", ROOT.parent / "shared" / "data")) / "traffic_fines.parquet"
@@ -69,7 +69,7 @@ def test_the_fines_end_as_they_should(tmp_path: Path) -> None:
     settings = 'name = "fine-paid"\nopens = "Insert Fine Notification"\nuntil = "Payment"\nwithin = "60 days"'
     rule.write_text(f'[rule]\n{settings}\n[columns]\nkey = "case_id"\nkind = "activity"\nat = "timestamp"\n')
     ended = sojourn("replay", FINES, "--rule", rule, "--engine", "local", "--json", "--out", tmp_path / "outcomes")
-    assert json.loads(ended.out) == {
+    expected = {
         "opened": 4_635,
         "completed": 62,
         "expired": 4_573,
@@ -79,3 +79,4 @@ def test_the_fines_end_as_they_should(tmp_path: Path) -> None:
         "quarantined": 0,
         "engine": "local",
     }
+    assert json.loads(ended.out).items() >= expected.items()

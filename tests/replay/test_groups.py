@@ -6,9 +6,9 @@ import pyarrow as pa
 
 from sojourn import Rule
 from sojourn.pipeline import local
-from sojourn.pipeline.groups import with_groups
 from sojourn.pipeline.plan import Plan
-from sojourn.pipeline.tally import GROUP
+from sojourn.pipeline.results.groups import with_groups
+from sojourn.pipeline.results.tally import GROUP
 
 EACH = Rule("each", opens="a", until="b", within="1 s", per="each")
 OTHER = Rule("other", opens="b", until="a", within="1 s", per="each")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sojourn import Rule
+from sojourn.pipeline.files.source import Source
 from sojourn.pipeline.replay import Job
-from sojourn.pipeline.sources import Source
 
 PLAIN = Rule("plain", opens="a", until="b", within="1 s")
 NAMED = Rule("named", opens="a", until="b", within="1 s", columns={"kind": "lifecycle:transition"})

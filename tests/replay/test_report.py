@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from replay.logs import DAY, PAID, orders, outcome_table
 from replay.page import Node, parsed, section, table, tips
 from sojourn import Event, Rule, all_of, until_column
-from sojourn.pipeline.deadlines import deadlines
 from sojourn.pipeline.report import Report
-from sojourn.pipeline.tally import GROUP, Tally, tally
+from sojourn.pipeline.results.deadlines import deadlines
+from sojourn.pipeline.results.tally import GROUP, Tally, tally
 from sojourn.rules import outcomes
 
 WORDS = ("completed", "met late", "never met", "cancelled")
@@ -33,13 +33,15 @@ def told(texts: list[str]) -> dict[str, int]:
 
 
 def counted(tally: Tally) -> dict[str, int]:
-    return dict(zip(WORDS, tally.counts, strict=True))
+    return dict(zip(WORDS, tally.counts[:4], strict=True))
 
 
 @pytest.fixture
 def shown() -> Node:
     table = orders().append_column(GROUP, [["north", "north", "south", "south", None]])
-    report = Report(tally(table, deadlines("30 days, 98 days")), [PAID], "orders.csv", "local", "region", {"no key": 3})
+    report = Report(
+        tally(table, deadlines("30 days, 98 days"), [PAID]), [PAID], "orders.csv", "local", "region", {"no key": 3}
+    )
     return page(report)
 
 
@@ -162,7 +164,7 @@ def test_a_deadline_of_its_own_for_each_is_where_all_are_measured_from() -> None
     rule = Rule("due", opens="a", until="b", within=until_column("due"))
     events = [Event(str(i), "a", i * DAY, columns={"due": i * DAY + i * 60_000}) for i in range(10)]
     events += [Event(str(i), "b", i * DAY + 5 * 60_000) for i in range(10)]
-    tallies = tally(outcome_table(outcomes(rule, events)), deadlines("-5 min, +5 min"))
+    tallies = tally(outcome_table(outcomes(rule, events)), deadlines("-5 min, +5 min"), [rule])
     report = page(Report(tallies, [rule]))
     chart = section(report, "How long it took")
     assert chart.all("span", "flag")[0].text == "deadline"
@@ -233,7 +235,7 @@ def test_whatever_the_outcomes_the_charts_add_up(rows: list[tuple[int, int | Non
     events = [Event(str(i), "a", at) for i, (at, _, _) in enumerate(rows)]
     events += [Event(str(i), "b", at + wait) for i, (at, wait, _) in enumerate(rows) if wait is not None]
     events += [Event(str(i), "c", at + 7) for i, (at, _, is_cancelled) in enumerate(rows) if is_cancelled]
-    tallies = tally(outcome_table(outcomes(rule, events)), deadlines("0 ms, 10 days"))
+    tallies = tally(outcome_table(outcomes(rule, events)), deadlines("0 ms, 10 days"), [rule])
     own = tallies["r"]
     report = page(Report(tallies, [rule]))
     assert told(tips(section(report, "Outcomes over time"))) == counted(own)

@@ -12,8 +12,8 @@ from pyarrow import feather, orc, parquet
 
 from replay.logs import order_events
 from sojourn import SourceError
-from sojourn.pipeline.lines import FIELDS, NOT_JSON
-from sojourn.pipeline.sources import Source, check_columns
+from sojourn.pipeline.files.lines import FIELDS, NOT_JSON
+from sojourn.pipeline.files.source import Source, check_columns
 
 ROWS = [{"k": "001", "n": "1"}, {"k": "002", "n": None}]
 

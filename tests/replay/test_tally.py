@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 
 from replay.logs import DAY, PAID, orders, outcome_table
 from sojourn import Outcome, Rule, RuleError
-from sojourn.pipeline import bins, local
-from sojourn.pipeline import tally as tallying
-from sojourn.pipeline.bins import Bins
-from sojourn.pipeline.deadlines import Deadline, deadlines
-from sojourn.pipeline.tally import EXAMPLES, GROUP, OTHERS, Counts, Tallies, merged, tally, total
+from sojourn.pipeline import local
+from sojourn.pipeline.results import bins
+from sojourn.pipeline.results import tally as tallying
+from sojourn.pipeline.results.bins import Bins
+from sojourn.pipeline.results.deadlines import Deadline, deadlines
+from sojourn.pipeline.results.tally import EXAMPLES, GROUP, OTHERS, STATUSES, Counts, Tallies, merged, tally, total
 
 TIMES = st.integers(-40 * DAY, 40 * DAY) | st.integers(-5, 5)
+RULES = [Rule("r", "a", "b", within=1), Rule("s", "a", "b", within=1, cancels="c")]
 DEADLINES = deadlines("0 ms, 3 ms, 10 days, +0 ms, +2 ms, -2 ms, -10 days")
 
 
@@ -78,7 +80,7 @@ def test_the_tally_of_a_table_is_the_tallies_of_its_parts_merged(
     parts = [table.slice(start, end - start) for start, end in pairwise(ends)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bins, "MOST", most)
-        assert same(merged(tally(part, DEADLINES) for part in reversed(parts)), tally(table, DEADLINES))
+        assert same(merged(tally(part, DEADLINES, RULES) for part in reversed(parts)), tally(table, DEADLINES, RULES))
 
 
 @given(outcome_rows())
@@ -108,19 +110,19 @@ def test_another_deadline_is_what_the_local_engine_says_it_is(rows: list[Outcome
     table = outcome_table(rows)
     asked = [deadline for deadline in DEADLINES if not deadline.is_shift]
     found = {
-        (name, deadline.ms): (counts.completed, counts.met_late, counts.never_met, counts.cancelled)
-        for name, own in tally(table, asked).items()
+        (name, deadline.ms): counts
+        for name, own in tally(table, asked, RULES).items()
         for deadline, counts in own.what_if.items()
     }
     expected = {
-        (row["rule"], row["within_ms"]): (row["completed"], row["met_late"], row["never_met"], row["cancelled"])
-        for row in local.what_if(table, [deadline.ms for deadline in asked]).to_pylist()
+        (row["rule"], row["within_ms"]): Counts(*(row[name] for name in STATUSES))
+        for row in local.what_if(table, [deadline.ms for deadline in asked], RULES).to_pylist()
     }
     assert found == expected
 
 
 def test_a_shift_of_nothing_changes_nothing_and_other_shifts_move_each_deadline() -> None:
-    own = tally(orders(), deadlines("+0 ms, -1 ms, +38 days, +37 days"))["paid"]
+    own = tally(orders(), deadlines("+0 ms, -1 ms, +38 days, +37 days"), [PAID])["paid"]
     assert [counts.completed for counts in own.what_if.values()] == [2, 1, 3, 2]
     assert own.what_if[Deadline(0, is_shift=True)] == own.counts
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from sojourn import Rule, SourceError
-from sojourn.pipeline import local, xes
+from sojourn.pipeline import local
+from sojourn.pipeline.files import xes
 
 LOG = """<?xml version="1.0" encoding="UTF-8"?>
 <log xes.version="1.0" xmlns="http://www.xes-standard.org/">

@@ -5,10 +5,12 @@ It shares no code with the law: only the values (rules, conditions, events) that
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from sojourn.rules import AllOf, AnyOf, Condition, Event, Never, NOf, Reached, Rule, Seen, Total
+from sojourn.rules.event import Number
 
 END = 30
 """No event and no deadline of the tests lies beyond."""
@@ -36,19 +38,24 @@ def holds(condition: Condition, events: list[Event], opened_at: int, now: int) -
         return [holds(part, events, opened_at, now) for part in condition.parts].count(True) >= condition.n
     known = [event for event in events if event.kind == condition.kind and event.at <= now]
     if isinstance(condition, Reached):
-        return len({event.source for event in known if number(event.value) >= condition.at_least}) >= condition.by
+        return len({event.source for event in known if is_level(event.value, condition.at_least)}) >= condition.by
     since = [event for event in known if not event.at < opened_at]
     if isinstance(condition, Seen):
         return len({event.source for event in since} if condition.distinct else since) >= condition.times
     assert isinstance(condition, Total)
     amounts = [event.value if condition.of == "value" else (event.columns or {})[condition.of] for event in since]
     total = sum((Fraction(amount) for amount in amounts), Fraction(0))
-    return total >= condition.at_least or float(total) >= condition.at_least
+    is_binary = any(isinstance(amount, float) and amount % 1 for amount in amounts)
+    return total >= as_written(condition.at_least) or (is_binary and float(total) >= condition.at_least)
 
 
-def number(value: Any) -> Any:
-    assert isinstance(value, int | float)
-    return value
+def is_level(value: Any, at_least: Number) -> bool:
+    assert isinstance(value, int | float | Decimal)
+    return bool(value >= at_least if isinstance(value, float) else Fraction(value) >= as_written(at_least))
+
+
+def as_written(number: Number) -> Fraction:
+    return Fraction(str(number))
 
 
 def first_time(condition: Condition, events: list[Event], opened_at: int) -> int | None:

@@ -6,6 +6,8 @@ shrinks well.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from decimal import Decimal
 from itertools import product
 
 from hypothesis import settings
@@ -16,6 +18,7 @@ from sojourn.rules import (
     Event,
     Leaf,
     Rule,
+    Seen,
     all_of,
     any_of,
     column,
@@ -26,12 +29,16 @@ from sojourn.rules import (
     total,
     until_column,
 )
+from sojourn.rules.event import Number
 
 MANY = settings(max_examples=3 * settings.default.max_examples)
 
 TIMES = range(7)
 SOURCES = (None, "x", "y", 1)
 AMOUNTS = (1, 0, 2, 3, 0.1, 0.3, 0.6, 1.5)
+DECIMALS = tuple(map(Decimal, ("1", "0", "2", "3", "0.1", "0.3", "0.29999999999999999", "1.5")))
+"""One of them is 0.3 as a float, but less than 0.3."""
+
 SIGNALS = ("a", "b", "c")
 
 LEAVES: list[Leaf] = [
@@ -68,6 +75,9 @@ def rules_until(until: st.SearchStrategy[Condition]) -> st.SearchStrategy[Rule]:
 
 
 waiting_rules = rules_until(conditions)
+rules_with_numbers = rules_until(
+    st.recursive(st.sampled_from([leaf for leaf in LEAVES if not isinstance(leaf, Seen)]), groups, max_leaves=3)
+)
 alive_rules = st.builds(
     Rule,
     st.just("r"),
@@ -80,17 +90,20 @@ alive_rules = st.builds(
 rules = st.one_of(waiting_rules, waiting_rules, alive_rules)
 
 
-def all_events(key: str, kinds: str) -> list[Event]:
+def all_events(key: str, kinds: str, amounts: Sequence[Number] = AMOUNTS) -> list[Event]:
     """Every event there can be, with further columns that vary along."""
-    table = product(AMOUNTS, SOURCES, TIMES, kinds.split())
+    table = product(amounts, SOURCES, TIMES, kinds.split())
     return [
-        Event(key, kind, at, source, value, {"allowed": i % 5, "due": i % 11 - 1, "amount": AMOUNTS[i % 7]})
+        Event(key, kind, at, source, value, {"allowed": i % 5, "due": i % 11 - 1, "amount": amounts[i % 7]})
         for i, (value, source, at, kind) in enumerate(table)
     ]
 
 
 KINDS = "a b c stop open a b c"
 openings = st.sampled_from(all_events("k", "open"))
-logs = st.lists(st.sampled_from(all_events("k", KINDS)), max_size=12)
+logs = st.lists(st.sampled_from(all_events("k", KINDS, (*AMOUNTS, *DECIMALS))), max_size=12)
 logs_of_two_keys = st.lists(st.sampled_from(all_events("k", KINDS) + all_events("l", KINDS)), max_size=14)
+decimal_logs_of_two_keys = st.lists(
+    st.sampled_from(all_events("k", KINDS, DECIMALS) + all_events("l", KINDS, DECIMALS)), max_size=14
+)
 times = st.sampled_from(TIMES)

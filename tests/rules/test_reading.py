@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from sojourn import RuleError
@@ -23,6 +25,15 @@ RULE = Rule("r", "open", all_of(total("fetch", at_least=9), reached("level", 3),
         (Event("k", "fetch", 1, value=NAN), "value nan of 'fetch' is not a number"),
         (Event("k", "fetch", 1, value="7"), "value '7' of 'fetch' is not a number"),  # type: ignore[arg-type]
         (Event("k", "fetch", 1, value=True), "value True of 'fetch' is not a number"),
+        (Event("k", "fetch", 1, value=Decimal("sNaN")), "value Decimal('sNaN') of 'fetch' is not a number"),
+        (
+            Event("k", "fetch", 1, value=Decimal("-0.01")),
+            "value Decimal('-0.01') of 'fetch' cannot be added up; allowed are finite numbers >= 0",
+        ),
+        (
+            Event("k", "fetch", 1, value=Decimal("1e-77")),
+            "value Decimal('1E-77') of 'fetch' is too long; allowed are decimals of at most 76 places",
+        ),
         (Event("k", "level", 1), "no value on 'level'"),
         (Event("k", "level", 1, value=NAN), "value nan of 'level' is not a number"),
         (Event("k", "load", 1, value=3), "no kg on 'load'"),

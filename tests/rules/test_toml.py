@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from textwrap import dedent
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from rules.strategies import rules
 from sojourn import RuleError
 from sojourn.rules import Rule, all_of, any_of, column, n_of, never, reached, seen, total, until_column
+from sojourn.rules.event import Number
 
 FINE = """\
 [rule]
@@ -69,6 +71,32 @@ def test_any_text_and_any_number_comes_back_from_toml(
     until = any_of(seen(kind, 2), total(kind, at_least=at_least), reached(kind, -at_least), never())
     rule = Rule(name, kind, until, within, columns={"key": column_name})
     assert Rule.from_toml(rule.to_toml()) == rule
+
+
+@pytest.mark.parametrize(
+    ("text", "at_least"),
+    [
+        ("417.05", 417.05),
+        ("1_000.5", 1000.5),
+        ("3.0", 3.0),
+        ("1e23", 1e23),
+        ("0.1000000000000000000001", Decimal("0.1000000000000000000001")),
+        ("12345678901234567890.01", Decimal("12345678901234567890.01")),
+    ],
+)
+def test_a_threshold_means_what_is_written(text: str, at_least: Number) -> None:
+    rule = Rule.from_toml(
+        f"[rule]\nname = 'r'\nopens = 'a'\nwithin = '1 s'\nuntil = {{ total = 'b', at_least = {text} }}\n"
+    )
+    assert rule.until == total("b", at_least=at_least)
+    assert Rule.from_toml(rule.to_toml()) == rule
+
+
+def test_a_decimal_that_is_as_well_a_float_is_the_same_threshold() -> None:
+    assert total("b", at_least=Decimal("417.05")) == total("b", at_least=417.05)
+    assert hash(reached("b", Decimal("2.50"))) == hash(reached("b", 2.5))
+    with pytest.raises(RuleError, match="must be a finite number of at most 76 decimals"):
+        total("b", at_least=Decimal("1e-77"))
 
 
 def test_a_rule_is_written_as_one_would_write_it() -> None:

@@ -148,7 +148,7 @@ def test_no_more_is_kept_than_can_matter() -> None:
     assert [entries for _, entries in waiting.to_state()["leaves"]] == [
         [[1], [2]],
         [[1, "s1"], [2, "s2"]],
-        [[1, 4, 0], [2, 4, 0], [3, 4, 0]],
+        [[at, 4, 0, 0, False] for at in (1, 2, 3)],
         [],
     ]
     waiting.add(Event("k", "d", -50, "s3", 5))

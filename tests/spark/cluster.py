@@ -45,10 +45,11 @@ def cluster(scratch: Path, workers: int = 2) -> Iterator[Cluster]:
         yield Cluster(url, bare_python(scratch), package(scratch))
 
 
-def submit(cluster: Cluster, program: str, *arguments: str) -> str:
+def submit(cluster: Cluster, program: str, *arguments: str, py_files: bool = True) -> str:
     """Run a Python program whose session is on the cluster; what it prints."""
     env = {**environ, "PYSPARK_PYTHON": cluster.python, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": HOST}
-    options = ["--master", cluster.url, "--py-files", cluster.py_files, "--conf", "spark.ui.enabled=false"]
+    options = ["--master", cluster.url, "--conf", "spark.ui.enabled=false"]
+    options += ["--py-files", cluster.py_files] if py_files else []
     command = [str(Path(SPARK_CLASS).with_name("spark-submit")), *options, program, *arguments]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LONGEST_S, check=False)
     assert done.returncode == 0, done.stderr[-4000:]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from sojourn.pipeline import batch
+from sojourn.pipeline import batch, ship
 from sojourn.rules import Rule
 
 
@@ -20,8 +20,10 @@ def where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch({"file": [sojourn.__file__]})
 
 
-def main(log: str, rules: str, out: str) -> None:
+def main(log: str, rules: str, out: str, shipped: str) -> None:
     spark = SparkSession.builder.getOrCreate()
+    if shipped == "shipped":
+        ship(spark)
     events = spark.read.parquet(log)
     chosen = [Rule.from_toml(text) for text in Path(rules).read_text().split("\f")]
     batch.outcomes(events, chosen, unit="ms").write.parquet(out)

@@ -14,8 +14,8 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline import batch, local
-from sojourn.pipeline.parquet_files import ParquetFiles, RowGroup, shares
-from sojourn.pipeline.spark_files import READ, parquet_files
+from sojourn.pipeline.files.parquet import ParquetFiles, RowGroup, shares
+from sojourn.pipeline.spark.files import READ, parquet_files
 from sojourn.rules import Rule
 
 if TYPE_CHECKING:
@@ -35,13 +35,15 @@ def log(**columns: pa.Array) -> pa.Table:
 
 
 @pytest.fixture
-def written(spark: SparkSession, tmp_path: Path) -> Callable[..., DataFrame]:
+def written(spark: SparkSession, tmp_path: Path) -> Iterator[Callable[..., DataFrame]]:
     def write(*tables: pa.Table, **settings: Any) -> DataFrame:
+        spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")  # or Spark would not even open some of them
         for i, table in enumerate(tables):
             pq.write_table(table, tmp_path / f"{i}.parquet", **settings)
         return spark.read.parquet(str(tmp_path))
 
-    return write
+    yield write
+    spark.conf.unset("spark.sql.legacy.parquet.nanosAsLong")
 
 
 def rows(outcomes: pa.Table) -> list[tuple[Any, ...]]:
@@ -91,9 +93,10 @@ def test_whole_numbers_as_keys_are_texts(written: Callable[..., DataFrame]) -> N
         ([log(), log(at=pa.array([1, 2, 3, 4]))], {}),
         ([log().replace_schema_metadata({"org.apache.spark.legacyDateTime": ""})], {}),
         ([log().replace_schema_metadata({"org.apache.spark.version": "2.4.5"})], {}),
-        ([log(at=log()["at"].cast(pa.timestamp("us")))], {"use_deprecated_int96_timestamps": True}),
+        ([log().replace_schema_metadata({"org.apache.spark.legacyINT96": ""})], {}),
+        ([log(at=log()["at"].cast(pa.timestamp("ns")))], {}),
     ],
-    ids=["type", "column", "other type", "old calendar", "old writer", "int96"],
+    ids=["type", "column", "other type", "old calendar", "old writer", "old calendar of int96", "nanoseconds"],
 )
 def test_what_they_might_read_differently_is_left_to_spark(
     written: Callable[..., DataFrame], tables: list[pa.Table], settings: dict[str, Any]

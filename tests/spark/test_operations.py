@@ -10,7 +10,7 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline import batch, local
-from sojourn.pipeline.reasons import GIVEN_TWICE
+from sojourn.pipeline.columns.reasons import GIVEN_TWICE
 from sojourn.rules import Rule, column, seen
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ SPOILT: list[tuple[dict[str, Any], str | None]] = [
     ({"opened_at": None}, "no opened_at"),
     (
         {"opened_at": "soon"},
-        "opened_at cannot be read; allowed are timestamps, ISO 8601 texts and epoch seconds or milliseconds",
+        "opened_at cannot be read; allowed are timestamps, ISO 8601 texts, epoch numbers, "
+        "and with the unit yyyymmdd dates such as 20240131",
     ),
     ({"rule": None}, "rule is not one of the rules"),
     ({"rule": "unheard of"}, "rule is not one of the rules"),

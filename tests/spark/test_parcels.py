@@ -5,8 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from sojourn.pipeline import parcels
-from sojourn.pipeline.parcels import EVENTS, ODD, OPERATIONS, gathered, hashes, packed, shards_for, shards_of, unpacked
+from sojourn.pipeline.deal import hashes, shards_of
+from sojourn.pipeline.spark import parcels
+from sojourn.pipeline.spark.parcels import EVENTS, ODD, OPERATIONS, gathered, packed, shards_for, unpacked
 
 ROWS = pa.schema([("key", pa.string()), ("place", pa.int64())])
 

@@ -46,7 +46,10 @@ GOOD: dict[str, Any] = {
     "allowed": "1 h",
     "due": "2007-01-06",
 }
-UNREADABLE = "time cannot be read; allowed are timestamps, ISO 8601 texts and epoch seconds or milliseconds"
+UNREADABLE = (
+    "time cannot be read; allowed are timestamps, ISO 8601 texts, epoch numbers, "
+    "and with the unit yyyymmdd dates such as 20240131"
+)
 
 SPOILT: list[tuple[dict[str, Any], set[tuple[str | None, str]]]] = [
     ({"key": None}, {(None, "no key")}),
@@ -55,7 +58,8 @@ SPOILT: list[tuple[dict[str, Any], set[tuple[str | None, str]]]] = [
     ({"key": None, "kind": None, "at": "x"}, {(None, "no key")}),
     ({"kind": None, "at": "x"}, {(None, "no kind")}),
     ({"at": "yesterday"}, {(None, UNREADABLE)}),
-    ({"at": "999999999999999999"}, {(None, UNREADABLE)}),
+    ({"at": "8999999999999999999"}, {(None, UNREADABLE)}),
+    ({"at": "20240131"}, {(None, UNREADABLE)}),
     ({"source": 1.5}, {(None, "source is neither a text nor a whole number")}),
     ({"source": NAN}, {(None, "source is neither a text nor a whole number")}),
     ({"source": None}, set()),
@@ -162,7 +166,7 @@ def comparable(outcomes: pa.Table) -> list[dict[str, Any]]:
         ({"at": "when"}, "the events have no column 'when' for at"),
         ({"source": "who"}, "the events have no column 'who' for source"),
         ({"value": "how much"}, "the events have no column 'how much' for value"),
-        ({"unit": "us"}, "unit='us' is not known"),
+        ({"unit": "m"}, "unit='m' is not known; allowed are auto, s, ms, us, ns, yyyymmdd"),
     ],
 )
 def test_a_column_that_is_not_there_is_named_with_those_that_are(

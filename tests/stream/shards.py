@@ -8,9 +8,9 @@ from random import Random
 import pyarrow as pa
 
 from parity.tables import as_outcomes, as_table
-from sojourn.pipeline.arrow_log import ArrowLog
+from sojourn.pipeline.columns.normal import normal_form
+from sojourn.pipeline.columns.numbers import number_type
 from sojourn.pipeline.plan import Plan
-from sojourn.pipeline.schema import AT, DEADLINE, KEY, KIND, SOURCE
 from sojourn.pipeline.stream.shape import HASH, Shape
 from sojourn.pipeline.stream.shard import Cache, Head, Told, advance
 from sojourn.rules import Event, Outcome, Rule
@@ -18,9 +18,9 @@ from sojourn.rules import Event, Outcome, Rule
 NEVER_LATE = 10**9
 
 
-def shape_of(rule: Rule, *, is_eager: bool = False) -> Shape:
+def shape_of(rule: Rule, *, is_eager: bool = False, number: pa.DataType | None = None) -> Shape:
     plan = Plan.of(rule, "ms")
-    return Shape(plan, {number: pa.float64() for number in plan.numbers}, is_eager)
+    return Shape(plan, {name: number_type(number or pa.float64()) for name in plan.numbers}, is_eager)
 
 
 def poor_hash(key: str) -> int:
@@ -28,20 +28,17 @@ def poor_hash(key: str) -> int:
     return len(key)
 
 
-def as_fresh(shape: Shape, log: Sequence[Event], hash_of: Callable[[str], int] = poor_hash) -> pa.RecordBatch:
-    facts = ArrowLog(as_table(log), shape.plan)
-    columns = {
-        HASH: pa.array([hash_of(event.key) for event in log], pa.int64()),
-        KEY: facts.key.values,
-        KIND: pa.array(facts.kind_code, pa.int16()),
-        AT: pa.array(facts.at.ms),
-        **({} if facts.source is None else {SOURCE: facts.source.values}),
-        **{name: pa.array(facts.number(number).values) for number, name in shape.number_names.items()},
-    }
-    for within in shape.plan.withins:
-        columns[DEADLINE] = pa.array(facts.deadline(within))
+def as_fresh(
+    shape: Shape,
+    log: Sequence[Event],
+    hash_of: Callable[[str], int] = poor_hash,
+    number: pa.DataType | None = None,
+) -> pa.RecordBatch:
+    normal = normal_form(as_table(log, number), shape.plan, shape.normal)
+    columns = {HASH: pa.array([hash_of(event.key) for event in log], pa.int64())}
+    columns |= dict(zip(normal.events.schema.names, normal.events.columns, strict=True))
     fresh = pa.RecordBatch.from_arrays([columns[name] for name in shape.fresh.names], schema=shape.fresh)
-    return fresh.filter(pa.array(facts.kind_code >= 0))
+    return fresh.take(pa.array(normal.usable))
 
 
 class DictStore:
@@ -89,13 +86,14 @@ def micro_batches(log: Sequence[Event], late: int, random: Random) -> Iterator[t
 class Run:
     """A shard that forgets its cache and fails and repeats steps now and then, and what it has told."""
 
-    def __init__(self, shape: Shape, random: Random) -> None:
+    def __init__(self, shape: Shape, random: Random, number: pa.DataType | None = None) -> None:
         self.shape, self.store, self.cache = shape, DictStore(), Cache()
+        self._number = number
         self.told: list[Outcome] = []
         self._random = random
 
     def step(self, batch: list[Event], watermark: int) -> Told:
-        fresh = [as_fresh(self.shape, part) for part in split(batch, self._random)]
+        fresh = [as_fresh(self.shape, part, number=self._number) for part in split(batch, self._random)]
         if self._random.random() < 0.2:
             advance(self.shape, self.store.copy(), self.cache, fresh, watermark)  # it is lost; the cache has seen it
         if self._random.random() < 0.2:

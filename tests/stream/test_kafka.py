@@ -11,7 +11,8 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline import stream
-from sojourn.pipeline.stream.kafka import Address, KafkaReader, Span
+from sojourn.pipeline.stream.kafka import Address
+from sojourn.pipeline.stream.kafka_source import KafkaReader, Span
 from sojourn.pipeline.stream.sinks import sink_of
 from sojourn.pipeline.stream.sources import From
 from sojourn.rules import Rule

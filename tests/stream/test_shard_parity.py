@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
+import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parity.tables import by_fold
-from rules.strategies import all_events, logs_of_two_keys, rules
+from parity.tables import by_fold, number_types
+from rules.strategies import all_events, decimal_logs_of_two_keys, logs_of_two_keys, rules, rules_with_numbers
 from sojourn.rules import Event, Outcome, Reached, Rule
 from stream.shards import NEVER_LATE, Run, micro_batches, shape_of
 
@@ -33,12 +34,12 @@ def long_log(random: Random) -> list[Event]:
     return log
 
 
-def check(rule: Rule, log: list[Event], late: int, random: Random) -> None:
+def check(rule: Rule, log: list[Event], late: int, random: Random, number: pa.DataType | None = None) -> None:
     """After each micro-batch, what has been told is what ends before the watermark: neither more nor less."""
     decided = sorted(map(as_told, by_fold([rule], log)))
-    run = Run(shape_of(rule), random)
+    run = Run(shape_of(rule, number=number), random, number)
     for batch, watermark in micro_batches(log, late, random):
-        assert run.step(batch, watermark).late.num_rows == 0
+        assert run.step(batch, watermark).late == 0
         assert sorted(run.told) == [outcome for outcome in decided if outcome.at < watermark]
     assert run.store.head().pending == 0
     assert run.store.head().wake_at > NEVER_LATE
@@ -51,6 +52,13 @@ def test_a_shard_tells_what_the_fold_decides_as_soon_as_it_is_final(
     rule: Rule, log: list[Event], late: int, random: Random
 ) -> None:
     check(rule, log, late, random)
+
+
+@given(rules_with_numbers, decimal_logs_of_two_keys, lateness, randoms, number_types)
+def test_a_shard_adds_up_decimals_and_texts_exactly(
+    rule: Rule, log: list[Event], late: int, random: Random, number: pa.DataType
+) -> None:
+    check(rule, log, late, random, number)
 
 
 @FEW

@@ -45,10 +45,27 @@ def test_a_checkpoint_goes_on_under_its_own_settings_only(spark: SparkSession, t
         scene.run(other)
     with pytest.raises(ConfigError, match="was written with shards: 3, not 4"):
         Scene(spark, tmp_path, late="1 s", shards=4).run(RULE)
+    with pytest.raises(ConfigError, match="was written with columns: key = key, not key = source"):
+        Scene(spark, tmp_path, late="1 s", key="source").run(RULE)
     (scene.checkpoint / "sojourn.json").unlink()
+    scene.out = tmp_path / "elsewhere"
     scene.add([Event("k", "a", EPOCH)])
     with pytest.raises(Exception, match="the checkpoint was written under another rule"):
         scene.run(other)
+
+
+def test_a_folder_takes_the_outcomes_of_one_checkpoint_only(spark: SparkSession, tmp_path: Path) -> None:
+    scene = Scene(spark, tmp_path, late="1 s")
+    scene.add([Event("k", "open", EPOCH), Event("k", "a", EPOCH, "x"), Event("k", "a", EPOCH, "y")])
+    scene.add([flush(EPOCH + 5000)])
+    scene.run(RULE)
+    first, scene.checkpoint = scene.checkpoint, tmp_path / "another"
+    with pytest.raises(ConfigError, match=f"of another stream, whose checkpoint is file:{first};"):
+        scene.run(Rule("other", "open", "b", within="1 s"))
+    assert not (scene.checkpoint / "offsets").exists()
+    assert [outcome.rule for outcome in scene.outcomes()] == ["r"]
+    scene.checkpoint = first
+    scene.run(RULE)
 
 
 def test_an_idle_stream_expires_by_its_heartbeat(spark: SparkSession, tmp_path: Path) -> None:
@@ -63,6 +80,14 @@ def test_an_idle_stream_expires_by_its_heartbeat(spark: SparkSession, tmp_path: 
     finally:
         query.stop()
     assert [outcome.outcome for outcome in scene.outcomes()] == ["expired"]
+
+
+def test_a_time_before_1970_does_not_keep_a_shard_from_waking(spark: SparkSession, tmp_path: Path) -> None:
+    scene = Scene(spark, tmp_path, late="1 s", shards=1)
+    scene.add([Event("old", "open", -EPOCH), Event("k", "open", EPOCH)])
+    scene.add([flush(EPOCH + 2001)])  # concerns no shard: the watermark is one past the deadline
+    scene.run(RULE)
+    assert [(outcome.key, outcome.at) for outcome in scene.outcomes()] == [("k", EPOCH + 1000), ("old", 1000 - EPOCH)]
 
 
 def test_what_is_not_a_stream_is_refused(spark: SparkSession) -> None:

@@ -29,7 +29,7 @@ def main(path: str, point: str | None = None, batch: str = "0") -> None:
 
         def killed(folder: Folder, *arguments: Any) -> None:
             method(folder, *arguments)
-            if arguments[-1] == int(batch):
+            if arguments[-1].number == int(batch):
                 os.killpg(0, signal.SIGKILL)
 
         setattr(Folder, point, killed)

@@ -71,7 +71,6 @@ def test_a_purgatory_is_scraped_as_its_stats_say(clock: ManualClock) -> None:
     assert metrics['sojourn_purgatory_watched{name="fetch"}'] == 2
     assert metrics['sojourn_purgatory_delayed{name="fetch"}'] == 1
     assert metrics['sojourn_purgatory_operations_total{name="fetch",outcome="expired"}'] == 1
-    assert metrics['sojourn_purgatory_purged_total{name="fetch"}'] == 0
 
 
 def test_several_are_told_apart_by_their_names_and_one_can_be_added_later(clock: ManualClock) -> None:

@@ -71,7 +71,7 @@ def test_importing_sojourn_does_not_import_asyncio_or_logging() -> None:
     assert ended.stdout == "[]\n"
 
 
-@pytest.mark.parametrize(("pure", "implementation"), [("1", "pure"), ("", "compiled")])
+@pytest.mark.parametrize(("pure", "implementation"), [("1", "pure"), ("", "compiled"), ("0", "compiled")])
 def test_the_package_says_which_build_it_is(pure: str, implementation: str) -> None:
     program = (
         "import sojourn.timer; print(sojourn.timer.IMPLEMENTATION, sojourn.timer.SystemTimer.__mro__[-2].__module__)"
@@ -79,4 +79,4 @@ def test_the_package_says_which_build_it_is(pure: str, implementation: str) -> N
     ended = subprocess.run(
         [sys.executable, "-c", program], env={"SOJOURN_PURE": pure}, capture_output=True, text=True, check=True
     )
-    assert ended.stdout.split() == [implementation, f"sojourn.timer._{'timer' if pure else 'core'}"]
+    assert ended.stdout.split() == [implementation, f"sojourn.timer._{'timer' if implementation == 'pure' else 'core'}"]

@@ -15,6 +15,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from .. import __version__
+from ..pipeline.spark.version import SUPPORTED, UPGRADE, is_supported
 from .exits import UNUSABLE
 
 LEAST_JAVA = 17
@@ -57,8 +58,15 @@ def findings() -> Iterator[Finding]:
     yield Finding("compiled core", compiled, "fast timers", "install a C compiler, then reinstall without SOJOURN_PURE")
     yield Finding("pyarrow", _version("pyarrow"), "replay", "pip install 'sojourn[pipeline]'")
     yield Finding("numpy", _version("numpy"), "replay", "pip install 'sojourn[pipeline]'")
-    yield Finding("pyspark", _version("pyspark"), "replay on Spark", "pip install 'sojourn[spark]'")
+    yield _pyspark(_version("pyspark"))
     yield Finding("Java", java(), "Spark", f"install Java {LEAST_JAVA} or later, or set JAVA_HOME to one")
+
+
+def _pyspark(version: str | None) -> Finding:
+    """A version that is not supported counts as none."""
+    if version is None or is_supported(version):
+        return Finding("pyspark", version, "replay and stream on Spark", "pip install 'sojourn[spark]'")
+    return Finding("pyspark", None, f"{version} is not supported", f"{SUPPORTED} is needed: {UPGRADE}")
 
 
 def _version(package: str) -> str | None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
+import os
 import re
 import sys
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
 import typer
 
+from .. import errors
 from ..errors import SojournError
+from .causes import innermost
 
 DIFFERENT = 1
 USAGE = 2
@@ -18,17 +23,26 @@ UNUSABLE = 3
 SET_ASIDE = 4
 UNEXPECTED = 70
 INTERRUPTED = 130
+CLOSED = 141
 
 MEANINGS = {
     0: "all is well",
     DIFFERENT: "the engines differ (replay --engine both), or a promise was broken (demo, simulate)",
     USAGE: "the command line cannot be understood",
-    UNUSABLE: "a log, a rule, or something to be installed is missing or no good",
-    SET_ASIDE: "rows had to be set aside (replay --strict)",
-    UNEXPECTED: "an error that should not be: please report it",
+    UNUSABLE: "a log, a rule, a place to write or something to be installed is missing or invalid, or Spark failed",
+    SET_ASIDE: "rows had to be set aside, or nothing opened (replay --strict)",
+    UNEXPECTED: "an error in Sojourn itself: please report it",
     INTERRUPTED: "interrupted",
+    CLOSED: "nobody reads what is printed any more (a closed pipe)",
 }
 EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in MEANINGS.items()) + "."
+
+_NOT_OURS = {
+    *(name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, SojournError)),
+    *(name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, OSError)),
+    "ArrowInvalid",
+}
+"""What a task on Spark may fail with, by name, without being at fault: what it was given is."""
 
 _state = {"debug": False}
 
@@ -44,36 +58,79 @@ def is_debugging() -> bool:
 
 def fail(message: str, code: int = UNUSABLE) -> NoReturn:
     """Say why, and leave with a code that means it."""
-    typer.echo(f"error: {message}", err=True)
+    typer.echo(message if code == INTERRUPTED else f"error: {message}", err=True)
     raise typer.Exit(code)
 
 
 @contextmanager
 def failures() -> Iterator[None]:
-    """What goes wrong inside is said in a line; with `--debug`, as Python says it."""
+    """What goes wrong inside is told in a line and by the exit code; with `--debug` after the traceback."""
     try:
         yield
-    except (typer.Exit, typer.Abort):
+    except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
     except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        fail("interrupted", INTERRUPTED)
     except Exception as error:
         if is_debugging():
-            raise
-        if isinstance(error, SojournError | OSError):
-            fail(str(error))
-        if isinstance(error, ModuleNotFoundError):
-            fail(f"{error}; run: {_install(error.name)}")
-        fail(f"{type(error).__name__}: {gist(error)} (--debug shows where)", UNEXPECTED)
+            traceback.print_exc()
+        fail(_told(error), code_of(error))
+
+
+def run(command: Callable[[], object]) -> NoReturn:
+    """Run a command line to its end, and leave with a code of the table, whatever happens on the way."""
+    code: str | int | None = 0
+    try:
+        with failures():
+            command()
+    except typer.Exit as ended:
+        code = ended.exit_code
+    except SystemExit as ended:
+        code = _own_code(ended)
+    sys.exit(_flushed(code))
+
+
+def code_of(error: Exception) -> int:
+    """What is wrong with a file, a rule, a machine is told from what is wrong with Sojourn."""
+    if isinstance(error, SojournError | OSError | ModuleNotFoundError):
+        return UNUSABLE
+    if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+        return UNEXPECTED
+    lines = str(error).splitlines()
+    named = {match[1] for line in lines if (match := re.match(r"(?:\w+\.)*(\w+)(?::|$)", line))}
+    is_from_python = any(line.startswith("Traceback") for line in lines)
+    return UNEXPECTED if is_from_python and not named & _NOT_OURS else UNUSABLE
+
+
+def _own_code(ended: SystemExit) -> str | int | None:
+    """Typer says 1 where nobody reads its output any more, and where input ended; here 1 means something else."""
+    if isinstance(ended.__context__, BrokenPipeError):
+        return CLOSED
+    return INTERRUPTED if isinstance(ended.__context__, typer.Abort) else ended.code
+
+
+def _flushed(code: str | int | None) -> str | int | None:
+    """Python would complain on its way out of what it cannot print."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = code or CLOSED
+    if code == CLOSED:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, SojournError | OSError):
+        return str(error)
+    if isinstance(error, ModuleNotFoundError):
+        return f"{error}; run: {_install(error.name)}"
+    return f"{type(error).__name__}: {gist(error)} (--debug shows where)"
 
 
 def gist(error: Exception) -> str:
-    """The line of an error that says most: of a worker's traceback, which Spark sends along, the last."""
-    lines = str(error).strip().splitlines() or [""]
-    is_traceback = any(line.startswith("Traceback") for line in lines)
-    named = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line)]
-    return named[-1] if is_traceback and named else lines[0]
+    """The line of an error that says most."""
+    return innermost(error)
 
 
 def _install(module: str | None) -> str:

@@ -13,7 +13,7 @@ from .exits import failures
 from .options import At, Format, InUnits, Key, Kind, Source, Unit, Value
 
 if TYPE_CHECKING:
-    from ..pipeline.explain import Explanation
+    from ..pipeline.results.explain import Explanation
 
 
 def explain(
@@ -37,9 +37,9 @@ def explain(
     [bold]sojourn explain events.parquet A1 --rule fine-paid.toml[/bold]
     """
     with failures():
-        from ..pipeline.explain import explain_events, explain_outcomes  # noqa: PLC0415  (Arrow takes a while to load)
-        from ..pipeline.sources import Source  # noqa: PLC0415
-        from .replaying import job_of  # noqa: PLC0415
+        from ..pipeline.files.source import Source  # noqa: PLC0415
+        from ..pipeline.results.explain import explain_events, explain_outcomes  # noqa: PLC0415  (Arrow takes a while to load)
+        from .replay_run import job_of  # noqa: PLC0415
 
         columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
         named = {ours: name for ours, name in columns.items() if name is not None}
@@ -53,7 +53,7 @@ def explain(
 
 
 def _text(explanation: Explanation) -> str:
-    from ..pipeline.explain import line_text  # noqa: PLC0415
+    from ..pipeline.results.explain import line_text  # noqa: PLC0415
 
     aside = [f"set aside, {text}" for text in explanation.set_aside]
     return "\n  ".join([explanation.sentence(), *map(line_text, explanation.lines), *aside])

@@ -17,6 +17,9 @@ class Unit(StrEnum):
     AUTO = "auto"
     SECONDS = "s"
     MILLISECONDS = "ms"
+    MICROSECONDS = "us"
+    NANOSECONDS = "ns"
+    DATES = "yyyymmdd"
 
 
 Key = Annotated[str | None, typer.Option("--key", help="Column of keys.", rich_help_panel=_EVENTS)]

@@ -48,14 +48,20 @@ def replay(
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail if a row cannot be used.", rich_help_panel=_EVENTS)
+        bool,
+        typer.Option("--strict", help="Fail if a row cannot be used, or if nothing opens.", rich_help_panel=_EVENTS),
     ] = False,
     out: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Outcomes as Parquet; quarantine/ beside it.", rich_help_panel=_OUTPUT),
+        typer.Option(metavar="DIR", help="Outcomes as Parquet; DIR-quarantine beside it.", rich_help_panel=_OUTPUT),
+    ] = None,
+    quarantine: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Rows set aside, elsewhere than beside DIR.", rich_help_panel=_OUTPUT),
     ] = None,
     summary: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Counts as JSON.", rich_help_panel=_OUTPUT)
+        Path | None,
+        typer.Option(metavar="FILE", help="Counts as JSON: of each rule, group and what-if.", rich_help_panel=_OUTPUT),
     ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A page with charts, as one HTML file.", rich_help_panel=_OUTPUT)
@@ -67,7 +73,7 @@ def replay(
         ),
     ] = None,
     by: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Count by a column, in the report.", rich_help_panel=_OUTPUT)
+        str | None, typer.Option(metavar="COLUMN", help="Count by a column of what opens.", rich_help_panel=_OUTPUT)
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.", rich_help_panel=_OUTPUT)
@@ -81,7 +87,8 @@ def replay(
     """
     options, spark = settings(option, "--option"), settings(conf, "--conf")
     with failures():
-        from .replaying import Outputs, Replaying, job_of  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+        from .outputs import Outputs  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+        from .replay_run import ReplayRun, job_of  # noqa: PLC0415
 
         columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
         job = job_of(
@@ -95,5 +102,5 @@ def replay(
             what_if=what_if,
             by=by,
         )
-        outputs = Outputs(out, summary, report, as_json)
-        Replaying(job, outputs, is_strict=strict, master=master, conf=spark).run(engine.value)
+        outputs = Outputs(out, summary, report, as_json, quarantine)
+        ReplayRun(job, outputs, is_strict=strict, master=master, conf=spark).run(engine.value)

@@ -10,15 +10,23 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from ..pipeline.report.words import Words, share_text, words_of
-from ..pipeline.tally import STATUSES, Tally
+from ..pipeline.results.summary import by_size
+from ..pipeline.results.tally import STATUSES, Tally
+from ..pipeline.schema import UNKNOWN
 from ..rules import Rule
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 POLL_S = 0.2
+GROUPS = 12
+"""How many groups are shown, the largest."""
+
+WIDEST = 60
+"""How many characters of a group's name are shown on a line."""
 
 
 class Screen:
@@ -52,11 +60,14 @@ class Screen:
             with _watched(self._spark, progress, task):
                 yield
 
-    def tally(self, rule: Rule, tally: Tally) -> None:
-        """What became of the operations of a rule, and what would have under other deadlines."""
+    def tally(self, rule: Rule, tally: Tally, by: str | None = None) -> None:
+        """What became of the operations of a rule, what would have under other deadlines, and of each group."""
         self._out.print()
         self._out.print(str(rule), style="bold", markup=False)
         self._out.print(_table(tally, words_of(rule)))
+        if by is not None and tally.groups:
+            self._out.print()
+            self._out.print(_groups(tally, by))
 
 
 def _table(tally: Tally, words: Words) -> Table:
@@ -66,11 +77,30 @@ def _table(tally: Tally, words: Words) -> Table:
     table.add_column(justify="right")
     table.add_row("  opened", f"{tally.counts.opened:,}")
     for status, number in zip(STATUSES, tally.counts, strict=True):
-        if number or status == STATUSES[0]:
+        if number or (status == STATUSES[0] and tally.counts.opened):
             table.add_row(f"  {words[status]}", f"{number:,}", share_text(number, tally.counts.opened))
     for deadline, counts in sorted(tally.what_if.items(), key=lambda entry: (entry[0].is_shift, entry[0].ms)):
         share = share_text(counts.completed, counts.opened)
-        table.add_row(f"  if {deadline}", f"{counts.completed:,}", share, style="cyan")
+        unknown = f"{counts.unknown:,} {words[UNKNOWN]}" if counts.unknown else ""
+        table.add_row(f"  if {deadline}", f"{counts.completed:,}", share, unknown, style="cyan")
+    return table
+
+
+def _groups(tally: Tally, by: str) -> Table:
+    """The largest groups, and how many more there are."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(min_width=14)
+    for _ in range(3):
+        table.add_column(justify="right")
+    table.add_row(Text(f"  {by}"), "opened", "completed", "", style="bold")
+    order = by_size(tally.groups)
+    for name in order[:GROUPS]:
+        counts = tally.groups[name]
+        share = share_text(counts.completed, counts.opened)
+        shown = " ".join(name.split())[:WIDEST] or "(none)"
+        table.add_row(Text(f"  {shown}"), f"{counts.opened:,}", f"{counts.completed:,}", share)
+    if (more := len(order) - GROUPS) > 0:
+        table.add_row(f"  {more:,} more")
     return table
 
 

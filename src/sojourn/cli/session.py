@@ -8,14 +8,16 @@ import signal
 import sys
 import tempfile
 import threading
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from subprocess import Popen
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SourceError
+from ..pipeline import ship
+from ..pipeline.spark.version import check_version
 from .doctor import LEAST_JAVA, java
 
 if TYPE_CHECKING:
@@ -29,8 +31,10 @@ MEMORY_SHARE = 0.4
 @contextmanager
 def spark_session(master: str | None, conf: Mapping[str, str], *, is_quiet: bool) -> Iterator[SparkSession]:
     """A session, stopped at the end unless it was there before. `conf` has the last word."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra, and slow to load)
+    import pyspark  # noqa: PLC0415  (an extra, and slow to load)
+    from pyspark.sql import SparkSession  # noqa: PLC0415
 
+    check_version(pyspark.__version__)
     existing = SparkSession.getActiveSession()
     if existing is not None:
         yield existing
@@ -46,14 +50,13 @@ def spark_session(master: str | None, conf: Mapping[str, str], *, is_quiet: bool
         for name, value in {**_settings(master, log4j if is_quiet else None), **conf}.items():
             builder = builder.config(name, value)
         try:
-            with _same_ctrl_c():
+            with _same_ctrl_c(), _no_orphans():
                 spark = builder.getOrCreate()
         except Exception as error:
             raise SourceError(f"Spark does not start: {_last_words(said) or error}") from error
-    with tempfile.TemporaryDirectory() as folder, _root_logger_silent(is_quiet):
-        if not str(spark.sparkContext.master).startswith("local"):
-            spark.sparkContext.addPyFile(str(packed(Path(folder))))
+    with _root_logger_silent(is_quiet):
         try:
+            ship(spark)
             yield spark
         finally:
             spark.stop()
@@ -73,6 +76,53 @@ def _same_ctrl_c() -> Iterator[None]:
 
 
 @contextmanager
+def _no_orphans() -> Iterator[None]:
+    """Whoever is interrupted in here ends the Java virtual machine that was started.
+
+    PySpark forgets it, and it does not end by itself: nobody ever connects to the address that it could not leave.
+    """
+    from pyspark import java_gateway  # noqa: PLC0415  (an extra, and slow to load)
+
+    gateway: Any = java_gateway
+    started: list[Popen[bytes]] = []
+
+    def noted(*arguments: Any, **options: Any) -> Popen[bytes]:
+        with _ctrl_c_later():
+            process = Popen(*arguments, **options)
+            started.append(process)
+        return process
+
+    before, gateway.Popen = gateway.Popen, noted
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException:
+        for process in started:
+            process.kill()
+            process.wait()
+        raise
+    finally:
+        gateway.Popen = before
+
+
+@contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """An interruption in here is one at the end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    interrupted: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+@contextmanager
 def _root_logger_silent(is_quiet: bool) -> Iterator[None]:
     """Py4J logs there, with a traceback, that it was interrupted. What other loggers say is heard all the same."""
     root = logging.getLogger()
@@ -87,18 +137,8 @@ def _root_logger_silent(is_quiet: bool) -> Iterator[None]:
         root.removeFilter(refuse)
 
 
-def packed(folder: Path) -> Path:
-    """This package as a zip of its modules, for the workers of a cluster. NumPy and PyArrow they have of their own."""
-    root = Path(__file__).parents[1]
-    path = folder / "sojourn.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for file in sorted(root.rglob("*.py")):
-            archive.write(file, file.relative_to(root.parent))
-    return path
-
-
 def _settings(master: str | None, log4j: Path | None) -> dict[str, str]:
-    from ..pipeline.spark_schema import ARROW, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415  (needs Spark)
+    from ..pipeline.spark.schema import ARROW, MICROS, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415  (needs Spark)
 
     where = master or os.environ.get("MASTER") or LOCAL
     settings = {
@@ -107,6 +147,7 @@ def _settings(master: str | None, log4j: Path | None) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         **ARROW,
+        **MICROS,
     }
     if where.startswith("local"):
         settings |= {

@@ -21,6 +21,7 @@ from ..pipeline.stream.sources import From
 from ..pipeline.stream.status import PROGRESS, Status, pending, status
 from ..rules import Rule, duration_text
 from ..rules.outcome import time_text
+from .causes import innermost
 from .exits import is_debugging
 from .session import spark_session
 from .stream_screen import StreamScreen, size_text
@@ -96,7 +97,7 @@ def watch(query: StreamingQuery, screen: StreamScreen, files: Files, report: str
                 look()
             look()
     except StreamingQueryException as error:
-        raise ConfigError(_cause(error)) from error
+        raise ConfigError(innermost(error)) from error
     finally:
         query.stop()
 
@@ -124,9 +125,3 @@ def status_text(found: Status) -> str:
     if found.rows_per_second is not None:
         lines["rate"] = f"{found.rows_per_second:,.0f} rows a second in the last micro-batch"
     return "\n".join(f"{name:<12} {text}" for name, text in lines.items())
-
-
-def _cause(error: StreamingQueryException) -> str:
-    """The innermost words: what went wrong, rather than where."""
-    lines = [line.strip() for line in str(error).splitlines() if "Error: " in line]
-    return lines[-1].partition("Error: ")[2] if lines else str(error).partition("\n")[0]

@@ -18,6 +18,7 @@ def wait_for(wait: Wait, timeout: float | None) -> None:
     """Return once the wait has ended; `TimeoutError` if that takes more than `timeout` seconds."""
     if wait.done():
         return
+    wait._waits._check_process()
     if timeout is None or timeout > 0:
         timer: Driven = wait._waits.timer  # type: ignore[assignment]
         refuse_to_stop_the_driver(wait, timer)

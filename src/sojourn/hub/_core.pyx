@@ -328,6 +328,8 @@ cdef class Wait(DelayedOperation):
 
     cdef bint hang(self, callback) except -1:
         """Add a callback, or a future; False if it is too late for that."""
+        if not waits_of(self)._is_open and not self.has_told:
+            self._waits._check_process()
         cdef dict several = None if self.callbacks is None else {}      # beforehand: garbage may be collected
         if self.has_told:
             return False
@@ -368,6 +370,8 @@ cdef class Signals(Watchers):
         self._limit = NO_LIMIT
 
     cdef int64_t now(self) except? -1:
+        if not self._is_open:
+            self._check_process()   # here, as whatever is done with a hub or a wait begins with the time
         return floor_ms(self.timer.now_ns()) + self.epoch_ms
 
     def now_ms(self):
@@ -531,7 +535,7 @@ cdef class Signals(Watchers):
         return 0
 
     cdef int check_fits(self, int64_t delay, int64_t now, given) except -1:
-        self.timer.check_fits(delay + 1, now - self.epoch_ms, "delay_ms", given)
+        self.timer.check_fits(delay, now + 1 - self.epoch_ms, "delay_ms", given)   # one more: the timer comes when it is over
         return 0
 
     cdef int arm(self, Wait wait, int64_t until, int64_t now) except -1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from ..errors import RuleError
@@ -11,7 +12,7 @@ from ..rules.account import Progress, words
 if TYPE_CHECKING:
     from ..rules.outcome import Ending
 
-PLAIN = frozenset({type(None), str, int, float, bool})
+PLAIN = frozenset({type(None), str, int, float, bool, Decimal})
 
 
 class Texts(dict[tuple["Ending", str], tuple[str, str | None, str]]):
@@ -90,6 +91,8 @@ def plain(thing: Any) -> Any:
         return str.__str__(thing)
     if isinstance(thing, int):
         return int.__int__(thing)
+    if isinstance(thing, Decimal):
+        return Decimal(thing)
     return float.__float__(thing) if isinstance(thing, float) else Foreign(repr(thing))
 
 

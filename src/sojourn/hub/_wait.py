@@ -241,6 +241,8 @@ class Wait(DelayedOperation):
         with lock:
             if self._callbacks is DONE:
                 return False
+            if not self._waits._is_open:
+                self._waits._check_process()
             held = self._callbacks
             if held is None:
                 self._callbacks = callback
@@ -284,6 +286,8 @@ class Signals(Watchers):
         return lock
 
     def now_ms(self) -> int:
+        if not self._is_open:
+            self._check_process()  # here, as whatever is done with a hub or a wait begins with the time
         return self.timer.clock.now_ns() // NS_PER_MS + self._epoch_ms
 
     # A signal
@@ -341,14 +345,12 @@ class Signals(Watchers):
             of_keys = self._look(own)
             early = [] if self._memory is None else [self._memory.look(key) for key in keys]
             with lock:
-                if not self._stands(of_keys) or not self._remembers(*early):
+                if not self._remembers(*early) or (of_id is not None and not self._ids.stands(of_id)):
                     continue  # others came or went while keys were compared
-                if of_id is not None and not self._ids.stands(of_id):
-                    continue
                 if of_id is not None and (known := self._ids.get(of_id, now_ms)) is not None:
                     break
-                self._begin(wait, of_id, keys, of_keys, early)
-                return wait
+                if self._begin(wait, of_id, keys, of_keys, early):
+                    return wait
         if callback is not None:
             known.add_done_callback(callback)
         return known
@@ -368,29 +370,41 @@ class Signals(Watchers):
         keys: tuple[Hashable, ...],
         of_keys: KeysLook,
         early: list[Look[Kept]],
-    ) -> None:
-        """Take it in, with the lock held, and let it hear the signals that came early."""
+    ) -> bool:
+        """Take it in, with the lock held, and let it hear the signals that came early.
+
+        False if others came or went while keys were compared, or in a garbage collection since: none starts between
+        the look at that and the lists.
+        """
         if self._delayed >= self._limit:
             self._refuse_more()
-        self._admit(wait)
-        self._last_number += 1
-        wait._number = self._last_number
         try:
-            self.timer._check_open()
             if of_id is not None:
                 wait._id = self._ids.put(of_id, wait)
+            if not self._stands(of_keys):
+                self._forget_id(wait)
+                return False
+            self._admit(wait)
+            self.timer._check_open()
+            self._last_number += 1
+            wait._number = self._last_number
             self._enter(wait, keys, of_keys.places, of_keys.after)
             recalled = [] if self._memory is None else self._memory.recall(early, wait.opened_at, wait)
             if not any(wait._hears(event) for event in recalled):
                 self._arm(wait, last_instant(wait), wait.opened_at)
         except BaseException:
-            if wait._id is not None:
-                self._ids.drop(wait._id)
+            self._forget_id(wait)
             self._abandon(wait)
             raise
+        return True
+
+    def _forget_id(self, wait: Wait) -> None:
+        if wait._id is not None:
+            self._ids.drop(wait._id)
+            wait._id = None
 
     def _check_fits(self, delay_ms: int, now_ms: int) -> None:
-        self.timer._check_fits(delay_ms + 1, now_ms - self._epoch_ms)
+        self.timer._check_fits(delay_ms, now_ms + 1 - self._epoch_ms)  # one more, as the timer comes when it is over
 
     def _has_timer(self) -> bool:
         """Whether the timer still comes; an error if it died."""
@@ -400,6 +414,8 @@ class Signals(Watchers):
         """Have the timer come when `until` is over, as a signal stamped like it still counts."""
         if self.timer._is_open:
             self.timer._add_all((wait,), (until + 1 - now_ms,), (now_ms - self._epoch_ms) * NS_PER_MS)
+            if wait._outcome is not None:
+                TimerTask.cancel(wait)  # a garbage collection in the midst of that has ended it
 
     # What `WaitsFace` says
 

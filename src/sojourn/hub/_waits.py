@@ -26,6 +26,7 @@ class WaitsFace(PurgatoryFace, Lists):
     """Ids, memory, a limit, and who hears of errors."""
 
     _wait_type: type[Wait]
+    _noun = "hub"
 
     def __init__(
         self,
@@ -92,6 +93,7 @@ class WaitsFace(PurgatoryFace, Lists):
         )
 
     def _refuse(self) -> NoReturn:
+        self._check_process()
         raise PurgatoryClosedError(f"hub {self.name!r} is closed and would never end this; make a new one")
 
 

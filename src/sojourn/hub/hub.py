@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, SupportsIndex
 
+from .._arguments import check_whole, not_to_be_copied
 from ..clock import ManualClock
 from ..errors import ConfigError
 from ..purgatory._keys import distinct
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ..clock import Clock
     from ..rules.event import Number, Source
     from ..timer import Timer
+
+NO_LIMIT = 2**62
 
 PLANS_KEPT = 1_000
 """Beyond that all plans go, and are made again when needed."""
@@ -77,8 +80,9 @@ class HubFace:
     ) -> None:
         if timer is not None and clock is not None:
             raise ConfigError("timer and clock: a timer has a clock of its own; give one of the two")
-        if remember_most < 0 or (max_pending is not None and max_pending < 0):
-            raise ConfigError(f"remember_most={remember_most}, max_pending={max_pending}: at least 0 each")
+        check_whole("remember_most", remember_most, 0, NO_LIMIT)
+        if max_pending is not None:
+            check_whole("max_pending", max_pending, 0, NO_LIMIT)
         keep_ms = None if remember is None else duration_ms(remember)
         own = type(self)._own_timer_type(name, clock=clock) if timer is None else None
         self.name = name
@@ -95,8 +99,10 @@ class HubFace:
         )
 
     def __repr__(self) -> str:
-        state = "open" if self._waits._is_open else "closed"
-        return f"<{type(self).__name__} {self.name!r} {state}, {self.pending} pending>"
+        return f"<{type(self).__name__} {self.name!r} {self._waits._state()}, {self.pending} pending>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise not_to_be_copied(self)
 
     # The two that `_core.pyx` has in a quicker form: what stands here is what they mean
 
@@ -204,6 +210,8 @@ class HubFace:
     def close(self, *, cancel_pending: bool = True) -> builtins.list[Wait]:
         """Stop. Pending waits end as cancelled, so that nobody waits for them for ever, or as expired if they are
         overdue; without `cancel_pending` they stay as they are. Returns those that were pending."""
+        if self._waits._parent_pid is not None:
+            return []  # this is a forked child: what is pending is the parent's
         try:
             return self._cancel_all() if cancel_pending else self._waits.close()  # type: ignore[return-value]
         finally:

@@ -1,31 +1,27 @@
 """The broker's delayed requests, working, over a replicated log in one process."""
 
-from .admin import AdminManager as AdminManager
-from .admin import NewTopic as NewTopic
-from .broker import Broker as Broker
-from .cluster import Cluster as Cluster
-from .coordinator import GroupCoordinator as GroupCoordinator
-from .delayed_delete_records import DelayedDeleteRecords as DelayedDeleteRecords
-from .delayed_delete_records import DeleteResult as DeleteResult
-from .delayed_fetch import DelayedFetch as DelayedFetch
-from .delayed_group import DelayedHeartbeat as DelayedHeartbeat
-from .delayed_group import DelayedJoin as DelayedJoin
-from .delayed_group import DelayedSync as DelayedSync
-from .delayed_group import InitialDelayedJoin as InitialDelayedJoin
-from .delayed_produce import DelayedProduce as DelayedProduce
-from .delayed_produce import ProduceResult as ProduceResult
-from .delayed_topics import DelayedCreatePartitions as DelayedCreatePartitions
-from .delayed_topics import DelayedDeleteTopics as DelayedDeleteTopics
-from .delayed_topics import DelayedElectLeader as DelayedElectLeader
-from .delayed_topics import TopicResult as TopicResult
+from .cluster.admin import AdminManager as AdminManager
+from .cluster.admin import NewTopic as NewTopic
+from .cluster.broker import Broker as Broker
+from .cluster.cluster import Cluster as Cluster
+from .cluster.network import Network as Network
+from .cluster.replica_manager import HIGH_WATERMARK as HIGH_WATERMARK
+from .cluster.replica_manager import ReplicaManager as ReplicaManager
 from .error import BrokerDownError as BrokerDownError
 from .error import Error as Error
-from .fetch import FetchResult as FetchResult
-from .fetch import Position as Position
-from .group import JoinResponse as JoinResponse
-from .group import SyncResponse as SyncResponse
+from .groups.coordinator import GroupCoordinator as GroupCoordinator
+from .groups.delayed_group import DelayedHeartbeat as DelayedHeartbeat
+from .groups.delayed_group import DelayedJoin as DelayedJoin
+from .groups.delayed_group import DelayedSync as DelayedSync
+from .groups.delayed_group import InitialDelayedJoin as InitialDelayedJoin
+from .groups.messages import GroupDescription as GroupDescription
+from .groups.messages import GroupState as GroupState
+from .groups.messages import JoinResponse as JoinResponse
+from .groups.messages import MemberDescription as MemberDescription
+from .groups.messages import MemberIdentity as MemberIdentity
+from .groups.messages import SyncResponse as SyncResponse
 from .log import Record as Record
-from .network import Network as Network
+from .meters import ClusterStats as ClusterStats
 from .operation_log import JsonLinesLog as JsonLinesLog
 from .operation_log import MemoryLog as MemoryLog
 from .operation_log import OperationLog as OperationLog
@@ -33,9 +29,18 @@ from .operation_log import ParquetLog as ParquetLog
 from .operation_log import Tee as Tee
 from .operation_log import open_log as open_log
 from .operation_log import read_log as read_log
-from .replica_manager import HIGH_WATERMARK as HIGH_WATERMARK
-from .replica_manager import ReplicaManager as ReplicaManager
-from .request import Reply as Reply
+from .requests.delayed_delete_records import DelayedDeleteRecords as DelayedDeleteRecords
+from .requests.delayed_delete_records import DeleteResult as DeleteResult
+from .requests.delayed_fetch import DelayedFetch as DelayedFetch
+from .requests.delayed_produce import DelayedProduce as DelayedProduce
+from .requests.delayed_produce import ProduceResult as ProduceResult
+from .requests.delayed_topics import DelayedCreatePartitions as DelayedCreatePartitions
+from .requests.delayed_topics import DelayedDeleteTopics as DelayedDeleteTopics
+from .requests.delayed_topics import DelayedElectLeader as DelayedElectLeader
+from .requests.delayed_topics import TopicResult as TopicResult
+from .requests.fetch import FetchResult as FetchResult
+from .requests.fetch import Position as Position
+from .requests.request import Reply as Reply
 from .rules import RULES as RULES
 from .settings import Settings as Settings
 from .topic import TopicPartition as TopicPartition
@@ -47,6 +52,7 @@ __all__ = [
     "Broker",
     "BrokerDownError",
     "Cluster",
+    "ClusterStats",
     "DelayedCreatePartitions",
     "DelayedDeleteRecords",
     "DelayedDeleteTopics",
@@ -60,9 +66,13 @@ __all__ = [
     "Error",
     "FetchResult",
     "GroupCoordinator",
+    "GroupDescription",
+    "GroupState",
     "InitialDelayedJoin",
     "JoinResponse",
     "JsonLinesLog",
+    "MemberDescription",
+    "MemberIdentity",
     "MemoryLog",
     "Network",
     "NewTopic",

@@ -15,7 +15,7 @@ from .simulation.summary import Summary
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run, report; the exit status is 1 if a promise was broken, 2 if the request makes no sense."""
+    """Run, report; the exit status is 1 if a promise was broken, 2 if the request is invalid."""
     options = _parser().parse_args(arguments)
     try:
         plan = Plan(

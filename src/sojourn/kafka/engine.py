@@ -11,11 +11,12 @@ from ..clock import NS_PER_MS, Clock
 from ..purgatory import Purgatory
 from ..rules import Event
 from ..timer import SystemTimer, TimerTask
+from .meters import Meters
 from .operation_log import OperationLog
 from .turns import Turns
 
 SHARDS = 16
-"""Of a purgatory: every broker has four."""
+"""Per purgatory: there are three for each broker, so a few will do."""
 
 OnError = Callable[[BaseException], object]
 
@@ -28,15 +29,16 @@ def log_error(exception: BaseException) -> None:
 class Engine:
     """One timer on one clock; every task of the cluster runs in a turn of its own."""
 
-    def __init__(self, clock: Clock | None, log: OperationLog | None, on_error: OnError) -> None:
+    def __init__(self, clock: Clock | None, log: OperationLog | None, on_error: OnError, name: str = "cluster") -> None:
         self.on_error = on_error
         self.turns = Turns(on_error)
-        self.timer = SystemTimer("cluster", clock=clock, on_error=lambda _, exception: on_error(exception)).start()
+        self.timer = SystemTimer(name, clock=clock, on_error=lambda _, exception: on_error(exception)).start()
         self.clock = self.timer.clock
         self.log = log
         self._epoch_ms = (self.clock.wall_ns() - self.clock.now_ns()) // NS_PER_MS
         self.waiting: Counter[str] = Counter()
         """Operations that wait, by kind."""
+        self.meters = Meters()
         self._opened: Counter[str] = Counter()
 
     def now_ms(self) -> int:

@@ -99,12 +99,12 @@ class Log:
         self.start_offset = self.end_offset = offset
 
     def end_of(self, epoch: int) -> EpochEnd | None:
-        """The end of the latest epoch that is not after `epoch`; None if this log has never heard of one so late."""
+        """The end of the latest epoch that is not after `epoch`; None if this log knows no epoch as late as that."""
         if not self.epochs or epoch > self.epochs[-1].epoch:
             return None
-        place = bisect_right(self.epochs, epoch, key=lambda entry: entry.epoch)
-        end = self.epochs[place].offset if place < len(self.epochs) else self.end_offset
-        return EpochEnd(self.epochs[place - 1].epoch if place else epoch, end)
+        index = bisect_right(self.epochs, epoch, key=lambda entry: entry.epoch)
+        end = self.epochs[index].offset if index < len(self.epochs) else self.end_offset
+        return EpochEnd(self.epochs[index - 1].epoch if index else epoch, end)
 
     def __getitem__(self, offset: int) -> Record:
         if not self.start_offset <= offset < self.end_offset:

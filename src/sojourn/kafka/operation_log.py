@@ -5,8 +5,8 @@ An operation has a key of its own, such as `produce-17`, and these events::
     its opening   kind of the request ("produce", "fetch" ...); `value` is how long it may wait, in ms
     its signals   "settled": a part of it (`source`: a partition, a member) is done; `value` is that part's share of the
                   whole, in millionths. "available": `value` bytes more than wanted, so below 0 it has to wait on.
-                  "interrupted": it need not wait any longer. "heartbeat": its deadline moves. "touched": looked at in
-                  vain; `value` parts are missing.
+                  "interrupted": it need not wait any longer. "heartbeat": its deadline moves. "touched": looked at,
+                  but nothing new; `value` parts are missing.
     its end       "completed", "expired" or "cancelled"; `value` is how long it has waited, in ms
 
 The columns are the pipeline's: `key, kind, at, source, value`, with `at` in milliseconds since the epoch.
@@ -52,7 +52,7 @@ class MemoryLog:
 
 
 class JsonLinesLog:
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     def __init__(self, path: str | Path) -> None:
         self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115  (close() does)

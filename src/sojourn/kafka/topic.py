@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..errors import ConfigError
 
@@ -20,6 +20,10 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+Name = TypeVar("Name", bound=tuple[str, int])
+"""Of a partition: a `TopicPartition`, or a plain pair."""
 
 
 @dataclass(frozen=True, slots=True)

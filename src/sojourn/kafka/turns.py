@@ -1,8 +1,8 @@
-"""One thread at a time inside the cluster, and what is left for the end of its turn.
+"""One thread at a time inside the cluster, and what it leaves for the end of its turn.
 
 Kafka's brokers must not check a purgatory while they hold a lock that some operation needs, so they keep such checks in
 an action queue until the request at hand is done. So do we: whatever runs code that is not our own (a purgatory's
-operations, a client's callback) is left for the end of the turn, when the lock has been let go.
+operations, a client's callback) is left for the end of the turn, when the lock has been released.
 """
 
 from __future__ import annotations

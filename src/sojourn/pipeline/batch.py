@@ -13,32 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from ..errors import ConfigError
-from ..rules import Duration, Rule, duration_ms, duration_text
+from ..rules import Duration, Rule, duration_ms
 from . import schema as S  # noqa: N812
-from .parcels import ODD, SHARD, shards_for
+from .columns.normal import normal_schema, number_types
 from .plan import Plan
-from .reasons import row_checks, rule_checks
-from .spark_files import parquet_files, shared_out
-from .spark_log import SparkLog, first_reason, quoted, row_as_json
-from .spark_operations import SparkOperations
-from .spark_schema import SPARK_OUTCOMES, SPARK_PARCELS
-from .worker import (
-    Deal,
-    Decide,
-    DecideGiven,
-    DecideHanded,
-    Hand,
-    ReadEvents,
-    Send,
-    deadline_column,
-    event_schema,
-    number_column,
-)
+from .results.deadlines import Deadline
+from .results.what_if import HAS_CANCELLED, MAY_CANCEL, PART, WhatIf
+from .spark.operations import SparkOperations
+from .spark.parcels import ODD, SHARD, shards_for
+from .spark.rows import arrow_rows, arrow_schema, parcels
+from .spark.schema import SPARK_DECIDED, SPARK_PARCELS, SPARK_QUARANTINE, spark_schema
+from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, ReadEvents, Send, SetAside
 
 
 def outcomes(
@@ -56,36 +45,41 @@ def outcomes(
     """The outcome of every operation that a log opens, under each rule: the columns of `schema.OUTCOMES`, lazily.
 
     The columns of the log are named by `key`, `kind`, `at`, `source` and `value`; one that is not given is what the
-    rule's `columns` say, or else the very word.
+    rule's `columns` say, or the name itself.
 
     With `operations` the events open nothing: each row of that table is an operation, with the columns `operation_id`,
     `opened_at`, `keys` (an array; or `key`), `within`, unless the rule has one, and `rule`, if there are several. The
     events of all its keys count for it.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    return decided(events, plan, operations)
+    return decided(events, plan, operations).select(*S.OUTCOMES.names)
 
 
 def decided(
     events: DataFrame, plan: Plan, operations: DataFrame | None = None, odd: Observation | None = None
 ) -> DataFrame:
-    """The same, by a plan. The first job that runs tells `odd`, under ODD, whether rows of the log were set aside."""
+    """The same, by a plan, as `schema.DECIDED`.
+
+    The first job that runs tells `odd`, under ODD, how many rows of the log were set aside.
+    """
     opens = operations is None
-    log = _log(events, plan, opens=opens)
+    _check(events, plan, opens=opens)
     shards = shards_for(int(events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
-    schema = event_schema(plan, {name: log.is_whole(name) for name in plan.numbers}, opens=opens)
-    dealt = _dealt(events, log, Deal(schema, S.KEY, shards), opens=opens, odd=odd)
+    schema = normal_schema(plan, number_types(plan, arrow_schema(events)), opens=opens)
+    read = parcels(events, ReadEvents(plan, schema, opens, shards), plan.needed(opens=opens), plan.words)
+    if odd is not None:
+        read = read.observe(odd, F.coalesce(F.sum(ODD), F.lit(0)).alias(ODD))
     if operations is None:
-        return _together(dealt).mapInArrow(Decide(plan, schema), SPARK_OUTCOMES)
+        return _shuffled_by_shard(read).mapInArrow(Decide(plan, schema), SPARK_DECIDED)
     given = SparkOperations(operations, plan)
-    at_home = _together(given.dealt(shards))
+    at_home = _shuffled_by_shard(given.parcels(shards))
     sent = at_home.mapInArrow(Send(given.has_many_keys, shards), SPARK_PARCELS)
-    met = _together(dealt.union(sent))
+    shuffled = _shuffled_by_shard(read.union(sent))
     if not given.has_many_keys:
-        return met.mapInArrow(DecideGiven(plan, schema), SPARK_OUTCOMES)
-    hand = Hand(plan, schema)
-    handed = met.mapInArrow(hand, SPARK_PARCELS)
-    return _together(handed.union(at_home)).mapInArrow(DecideHanded(plan, hand.handed, shards), SPARK_OUTCOMES)
+        return shuffled.mapInArrow(DecideOnOneKey(plan, schema), SPARK_DECIDED)
+    handed = shuffled.mapInArrow(Hand(plan, schema), SPARK_PARCELS)
+    decide = DecideOnManyKeys(plan, schema, shards)
+    return _shuffled_by_shard(handed.union(at_home)).mapInArrow(decide, SPARK_DECIDED)
 
 
 def quarantined(
@@ -102,91 +96,36 @@ def quarantined(
 ) -> DataFrame:
     """The rows that `outcomes` sets aside, each with its reason: the columns of `schema.QUARANTINE`, lazily."""
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
+    return set_aside(events, plan, operations)
+
+
+def set_aside(events: DataFrame, plan: Plan, operations: DataFrame | None = None) -> DataFrame:
+    """The same, by a plan."""
     opens = operations is None
-    log = _log(events, plan, opens=opens)
-    for_all = first_reason(row_checks(log))
-    for_each = [(rule.name, first_reason(rule_checks(rule, log, opens=opens))) for rule in plan.rules]
-    found = F.array(*(F.struct(F.lit(name).alias(S.RULE), reason.alias(S.REASON)) for name, reason in for_each))
-    nobody = F.array(F.struct(F.lit(None).cast("string").alias(S.RULE), for_all.alias(S.REASON)))
-    why = F.when(for_all.isNotNull(), nobody).otherwise(F.filter(found, lambda entry: entry[S.REASON].isNotNull()))
-    aside = events.select(row_as_json().alias(S.ROW), F.inline(why)).select(S.RULE, S.REASON, S.ROW)
+    _check(events, plan, opens=opens)
+    schema = normal_schema(plan, number_types(plan, arrow_schema(events)), opens=opens)
+    aside = arrow_rows(events).mapInArrow(SetAside(plan, schema, opens), SPARK_QUARANTINE)
     return aside if operations is None else aside.unionByName(SparkOperations(operations, plan).quarantined())
 
 
-def what_if(outcomes: DataFrame, withins: Sequence[Duration]) -> DataFrame:
-    """How the operations of an outcome table would have ended within each of these instead, as `schema.WHAT_IF`.
-
-    As `local.what_if`: one pass over the table, whatever the number of deadlines.
-    """
-    counts = F.array(*(F.struct(*_counts(duration_ms(within))) for within in withins))
-    return outcomes.groupBy(S.RULE).agg(counts.alias("counts")).select(S.RULE, F.inline("counts"))
-
-
-def _counts(within_ms: int) -> list[Column]:
-    waited = F.unix_millis(S.MET_AT) - F.unix_millis(S.OPENED_AT)
-    is_cancelled = F.col(S.OUTCOME) == S.CANCELLED
-    cancelled = is_cancelled & (F.col(S.WAITED_MS) <= within_ms)
-    completed = ~is_cancelled & F.coalesce(waited <= within_ms, F.lit(False))
-    expired = ~(cancelled | completed)
-    counted = {
-        S.OPENED: F.lit(True),
-        S.COMPLETED: completed,
-        S.EXPIRED: expired,
-        S.CANCELLED: cancelled,
-        S.MET_LATE: expired & waited.isNotNull(),
-        S.NEVER_MET: expired & waited.isNull(),
-    }
-    named = [F.lit(duration_text(within_ms)).alias(S.WITHIN), F.lit(within_ms).cast("long").alias(S.WITHIN_MS)]
-    return named + [F.count_if(flag).alias(name) for name, flag in counted.items()]
+def what_if(outcomes: DataFrame, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = ()) -> DataFrame:
+    """How the operations of an outcome table would have ended within each of these instead: `local.what_if`, lazily."""
+    asked = tuple(Deadline(duration_ms(within)) for within in withins)
+    counted = WhatIf(asked, (rules,) if isinstance(rules, Rule) else tuple(rules))
+    parts = outcomes.select(S.RULE, S.OUTCOME, *S.OUTCOME_TIMES).mapInArrow(counted, spark_schema(PART))
+    sums = [F.sum(name).alias(name) for name in (*S.COUNTS, HAS_CANCELLED)]
+    rows = parts.groupBy(S.RULE, S.WITHIN, S.WITHIN_MS, MAY_CANCEL).agg(*sums)
+    is_meant = F.col(MAY_CANCEL).isNull() | (F.col(MAY_CANCEL) == (F.col(HAS_CANCELLED) > 0))
+    place = F.array_position(F.array(*(F.lit(deadline.ms).cast("long") for deadline in asked)), F.col(S.WITHIN_MS))
+    return rows.where(is_meant).orderBy(S.RULE, place).select(*S.WHAT_IF.names)
 
 
-def _log(events: DataFrame, plan: Plan, *, opens: bool) -> SparkLog:
+def _check(events: DataFrame, plan: Plan, *, opens: bool) -> None:
     if events.isStreaming:
         raise ConfigError("the events are a stream; sojourn.pipeline.batch is for tables")
     plan.check_columns(events.columns, opens=opens)
-    return SparkLog(events, plan)
 
 
-def _dealt(events: DataFrame, log: SparkLog, deal: Deal, *, opens: bool, odd: Observation | None) -> DataFrame:
-    """The events that a rule may use, as parcels."""
-    plan = log.plan
-    needed = [*plan.columns.values(), *map(plan.column_of, plan.numbers), *(w.name for w in plan.withins if opens)]
-    words = {plan.columns[name] for name in (S.KIND, S.SOURCE) if name in plan.columns} - {plan.columns[S.KEY]}
-    files = parquet_files(events, needed, words)
-    if files is not None:
-        parcels = shared_out(events.sparkSession, ReadEvents(files, plan, deal.schema, opens, deal.shards))
-        return parcels if odd is None else parcels.observe(odd, F.coalesce(F.sum(ODD), F.lit(0)).alias(ODD))
-    if odd is not None:
-        rows = events.select(*map(quoted, sorted(set(needed))))
-        events = rows.observe(odd, F.count_if(_is_odd(log, opens=opens)).alias(ODD))
-    return _readable(events, log, deal.schema, opens=opens).mapInArrow(deal, SPARK_PARCELS)
-
-
-def _together(parcels: DataFrame) -> DataFrame:
+def _shuffled_by_shard(parcels: DataFrame) -> DataFrame:
     """All parcels of a shard in one place."""
     return parcels.repartition(SHARD)
-
-
-def _readable(events: DataFrame, log: SparkLog, schema: pa.Schema, *, opens: bool) -> DataFrame:
-    """The events that a rule may use, with these columns."""
-    plan = log.plan
-    columns = {S.KEY: log.key, S.KIND: log.kind_code, S.AT: log.at}
-    if log.source is not None:
-        columns[S.SOURCE] = log.source
-    columns |= {number_column(i): log.number(name) for i, name in enumerate(plan.numbers)}
-    columns |= {deadline_column(i): log.deadline(within) for i, within in enumerate(plan.withins) if opens}
-    is_usable = ~_any([flag for flag, _ in row_checks(log)])
-    usable = events.where(is_usable & log.kind.isin(*plan.kinds))
-    return usable.select(*(columns[name].alias(name) for name in schema.names))
-
-
-def _is_odd(log: SparkLog, *, opens: bool) -> Column:
-    checks = row_checks(log) + [check for rule in log.plan.rules for check in rule_checks(rule, log, opens=opens)]
-    return _any([F.coalesce(flag, F.lit(False)) for flag, _ in checks])
-
-
-def _any(flags: Sequence[Column]) -> Column:
-    found = flags[0]
-    for flag in flags[1:]:
-        found = found | flag
-    return found

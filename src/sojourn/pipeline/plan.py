@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from ..errors import ConfigError
 from ..rules import Column, Reached, Rule, Seen, UntilColumn, duration_text
@@ -50,6 +51,16 @@ class Plan:
         """The log's name of a column of numbers."""
         return self.columns[VALUE] if number == VALUE else number
 
+    def needed(self, *, opens: bool = True) -> list[str]:
+        """The columns of a log that are read, by its own names; `opens` says whether its events open operations."""
+        named = [*self.columns.values(), *map(self.column_of, self.numbers), *(w.name for w in self.withins if opens)]
+        return list(dict.fromkeys(named))
+
+    @property
+    def words(self) -> set[str]:
+        """The columns of texts of which there are few different ones, by the log's own names."""
+        return {self.columns[name] for name in (KIND, SOURCE) if name in self.columns} - {self.columns[KEY]}
+
     def check_columns(self, there: Iterable[str], *, opens: bool = True) -> None:
         """Refuse a log that lacks a column; `opens` says whether its events open operations."""
         names = list(there)
@@ -77,8 +88,8 @@ class Plan:
 def _check(rules: tuple[Rule, ...], unit: str) -> None:
     if not rules:
         raise ConfigError("no rule is given; give at least one")
-    if unit not in ("auto", "s", "ms"):
-        raise ConfigError(f'unit={unit!r} is not known; allowed are "auto", "s" and "ms"')
+    if unit not in get_args(Unit):
+        raise ConfigError(f"unit={unit!r} is not known; allowed are {', '.join(get_args(Unit))}")
     names = [rule.name for rule in rules]
     for rule in rules:
         if names.count(rule.name) > 1:

@@ -8,22 +8,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from ..errors import SourceError
 from ..rules import Never, Rule
+from ..rules.outcome import time_text
 from . import local
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
-from .arrow_log import ArrowLog
-from .deadlines import Deadline
-from .groups import with_groups
+from .columns.events import ArrowLog
+from .files.source import Log, Source, check_columns
 from .plan import Plan
-from .sources import Log, Source, check_columns
-from .tally import Tallies, tally
+from .results.bins import Bins
+from .results.deadlines import Deadline
+from .results.groups import with_groups
+from .results.tally import Tallies, for_all, tally
+
+JANUARY_1970_ENDS = 31 * 86_400_000
+YEAR_2200 = 7_258_118_400_000
 
 KINDS_NAMED = 12
 """How many of the kinds of a log an error names, the most frequent."""
@@ -83,8 +87,8 @@ class Replay(Protocol):
     def kinds(self) -> Counter[str]:
         """How many events of each kind the log has."""
 
-    def write(self, outcomes: str, quarantine: str) -> None:
-        """Write both tables as Parquet, into folders."""
+    def write(self, outcomes: str | None, quarantine: str | None) -> None:
+        """Write the tables as Parquet, into folders that are not there yet; one that is not named is not written."""
 
 
 class LocalReplay:
@@ -98,13 +102,15 @@ class LocalReplay:
         job.check(self._log.events.column_names)
         operations = None if job.operations is None else job.operations.read().events
         self._operations = operations
-        result = local.outcomes(self._log.events, job.rules, unit=job.unit, operations=operations, **job.named())
-        self.outcomes: pa.Table = result.outcomes
+        result = local.decided(self._log.events, job.plan(), operations)
+        self._decided: pa.Table = result.outcomes
+        self.outcomes: pa.Table = result.outcomes.select(S.OUTCOMES.names)
         self.quarantine: pa.Table = pa.concat_tables([self._log.unreadable, result.quarantine])
 
     @cached_property
     def tallies(self) -> Tallies:
-        return tally(self._grouped(), self._job.what_if)
+        found = tally(self._grouped(), self._job.what_if, self._job.rules)
+        return for_all(self._job.rules, found, self._job.what_if)
 
     @cached_property
     def quarantined(self) -> Counter[str]:
@@ -113,14 +119,16 @@ class LocalReplay:
     def kinds(self) -> Counter[str]:
         return counted(ArrowLog(self._log.events, self._job.plan()).kind.values)
 
-    def write(self, outcomes: str, quarantine: str) -> None:
-        write_table(self.outcomes, outcomes)
-        write_table(self.quarantine, quarantine)
+    def write(self, outcomes: str | None, quarantine: str | None) -> None:
+        if outcomes is not None:
+            write_table(self.outcomes, outcomes)
+        if quarantine is not None:
+            write_table(self.quarantine, quarantine)
 
     def _grouped(self) -> pa.Table:
         if self._job.by is None:
-            return self.outcomes
-        return with_groups(self.outcomes, self._job.by, self._job.plan(), self._log.events, self._operations)
+            return self._decided
+        return with_groups(self._decided, self._job.by, self._job.plan(), self._log.events, self._operations)
 
 
 def counted(texts: pa.Array | pa.ChunkedArray) -> Counter[str]:
@@ -133,17 +141,43 @@ def write_table(table: pa.Table, folder: str) -> None:
     parquet.write_table(table, Path(folder) / "part-00000.parquet")
 
 
-def check_openings(job: Job, replay: Replay) -> list[str]:
-    """Refuse a rule under which nothing opened; warn of one under which nothing was ever met."""
+class Doubts(NamedTuple):
+    """What a log may lack: rules under which nothing opened, and rules under which nothing was ever met."""
+
+    idle: list[str]
+    vain: list[str]
+
+
+def doubts(job: Job, replay: Replay) -> Doubts:
+    """In words: an empty day looks like a kind that is written differently, so both are told, with what is there."""
     if job.operations is not None:
-        return []
-    idle = [rule for rule in job.rules if rule.name not in replay.tallies]
+        return Doubts([], [])
+    idle = [rule for rule in job.rules if not replay.tallies[rule.name].counts.opened]
     vain = [rule for rule in job.rules if rule not in idle and _is_vain(rule, replay.tallies)]
     kinds = replay.kinds() if idle or vain else Counter()
-    for rule in idle:
-        raise SourceError(f"rule {rule.name!r}: nothing opens. {_not_there(rule.opens, kinds)}")
     unseen = [(rule, leaf.kind) for rule in vain for leaf in rule.leaves if leaf.kind not in kinds]
-    return [f"rule {rule.name!r}: nothing completes. {_not_there(kind, kinds)}" for rule, kind in unseen]
+    return Doubts(
+        [f"rule {rule.name!r}: nothing opens. {_not_there(rule.opens, kinds)}" for rule in idle],
+        [f"rule {rule.name!r}: nothing completes. {_not_there(kind, kinds)}" for rule, kind in unseen],
+    )
+
+
+def odd_times(replay: Replay) -> list[str]:
+    """Of rules whose operations all open in January 1970 or after 2200, in words: most likely the unit is wrong."""
+    return [
+        f"rule {name!r}: ALL {found.counts.opened:,} OPERATIONS OPEN {when}. Numbers there may be in another unit: "
+        "name it with --unit s, ms, us, ns or yyyymmdd"
+        for name, found in replay.tallies.items()
+        if found.counts.opened and (when := _odd_time(found.opened_at))
+    ]
+
+
+def _odd_time(opened_at: Bins) -> str | None:
+    """Intervals are a day at most, so that they tell the months apart."""
+    first, last = (int(opened_at.places[place]) * opened_at.width for place in (0, -1))
+    if first >= YEAR_2200:
+        return f"AFTER THE YEAR 2200, the first at {time_text(first)}"
+    return f"IN JANUARY 1970, the last at {time_text(last)}" if first >= 0 and last < JANUARY_1970_ENDS else None
 
 
 def _is_vain(rule: Rule, tallies: Tallies) -> bool:

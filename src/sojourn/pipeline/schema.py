@@ -26,16 +26,20 @@ KEYS, WITHIN = "keys", "within"
 REASON, ROW = "reason", "row"
 """What a quarantine table has, beside RULE: why a row was set aside, and the row itself as JSON."""
 
-WITHIN_MS, OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET = (
-    "within_ms",
+WITHIN_MS = "within_ms"
+OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET, UNKNOWN = COUNTS = (
     "opened",
     "completed",
     "expired",
     "cancelled",
     "met_late",
     "never_met",
+    "unknown",
 )
-"""What a what-if table has, beside RULE and WITHIN: counts of operations, under each deadline."""
+"""What a what-if table has, beside RULE, WITHIN and WITHIN_MS: counts of operations, under each deadline."""
+
+CANCELLED_AT = "cancelled_at"
+"""Beside the columns of an outcome table, inside the engines: the first cancellation, whatever the deadline."""
 
 ENDINGS = (COMPLETED, EXPIRED, CANCELLED)
 """What stands in the column OUTCOME."""
@@ -43,11 +47,13 @@ ENDINGS = (COMPLETED, EXPIRED, CANCELLED)
 OUTCOME_TIMES = (OPENED_AT, DEADLINE, AT, MET_AT)
 """The columns of an outcome table that are times."""
 
-Unit = Literal["auto", "s", "ms"]
-"""What a bare number means where a time is expected: epoch seconds or milliseconds.
+Unit = Literal["auto", "s", "ms", "us", "ns", "yyyymmdd"]
+"""What a bare number means where a time is expected: seconds, milli-, micro- or nanoseconds since 1970, or a date.
 
-"auto" looks at each number: those closer to zero than 10**11 are seconds (1 January 1970 give or take 3,168 years),
-all others milliseconds (before November 1966 or after March 1973). Name the unit where that is not what they are.
+"auto" looks at each number, and takes the largest of the units in which its year has at most four digits: seconds
+up to 253,402,300,799, the end of 9999, then milliseconds, and so on. So a time before 1978 that is in milliseconds
+is taken for a later one: name the unit where there are such. Numbers that may be dates (20240131, 20240131235959) are
+refused.
 """
 
 TIME = pa.timestamp("ms", tz="UTC")
@@ -63,6 +69,9 @@ OUTCOMES = pa.schema(
     ]
 )
 """An outcome table, as `local.outcomes` gives it."""
+
+DECIDED = OUTCOMES.append(pa.field(CANCELLED_AT, TIME))
+"""The same, inside the engines."""
 
 GIVEN = pa.schema(
     [
@@ -91,13 +100,11 @@ WHAT_IF = pa.schema(
     [
         pa.field(RULE, pa.string(), nullable=False),
         pa.field(WITHIN, pa.string(), nullable=False),
-        *(
-            pa.field(name, pa.int64(), nullable=False)
-            for name in (WITHIN_MS, OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET)
-        ),
+        *(pa.field(name, pa.int64(), nullable=False) for name in (WITHIN_MS, *COUNTS)),
     ]
 )
-"""A row for each rule and deadline; `expired` = `met_late` + `never_met`."""
+"""A row for each rule and deadline: `opened` = `completed` + `expired` + `cancelled` + `unknown`, and `expired` =
+`met_late` + `never_met`."""
 
 
 def record_batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:

@@ -32,7 +32,9 @@ cdef struct Shard:
 cdef class DelayedOperation(TimerTask):
     cdef unsigned long owner        # the thread that is trying it; 0 for none
     cdef uint8_t ended
-    cdef uint8_t again
+    cdef uint8_t again              # somebody left word: it must be tried again
+    cdef uint8_t is_owed            # the timer has been told to do that, and has not come yet
+    cdef uint8_t has_waited         # it ended in a purgatory, so it is not watched another time
     cdef uint8_t has_won
     cdef uint8_t has_told
     cdef uint8_t is_watched
@@ -45,7 +47,7 @@ cdef class DelayedOperation(TimerTask):
     cdef int leave_timer(self) except -1
     cdef int tell(self) except -1
     cdef bint try_it(self) except -1
-    cdef object attempt(self, PyObject* watchers, bint* completed)
+    cdef object attempt(self, PyObject* watchers, int tries, bint* completed)
 
 
 cdef class Watchers:
@@ -55,6 +57,7 @@ cdef class Watchers:
     cdef uint64_t changes           # how often an entry came or went
     cdef uint64_t last              # where the operation lies that was signalled last
     cdef public bint _is_open
+    cdef public bint _is_untimed    # its operations have no deadlines
     cdef int64_t _watched
     cdef int64_t _delayed
     cdef int64_t completed
@@ -62,8 +65,10 @@ cdef class Watchers:
     cdef int64_t cancelled
 
     cdef bint check(self, DelayedOperation operation) except -1
+    cdef bint follow_up(self, DelayedOperation operation, failure, bint completed) except -1
+    cdef bint is_seen_to(self, DelayedOperation operation) except -1
     cdef object watching(self, key)
-    cdef int admit(self, DelayedOperation operation) except -1
+    cdef bint admit(self, DelayedOperation operation) except -1
     cdef int hold(self, DelayedOperation operation, keys, bint is_one) except -1
     cdef bint watch(self, DelayedOperation operation, keys, bint is_one) except -1
     cdef bint enter(self, DelayedOperation operation) except -1

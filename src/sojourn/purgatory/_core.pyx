@@ -19,10 +19,10 @@ from sojourn.timer._core cimport PENDING as TASK_PENDING, TimerTaskEntry, as_del
 
 from functools import partial
 
-from ..errors import PurgatoryClosedError
+from ..errors import PurgatoryClosedError, SojournError
 from ._failures import one_of
 from ._keys import MIX as _MIX
-from ._keys import distinct
+from ._keys import distinct, not_an_operation
 
 cdef extern from *:
     """
@@ -90,7 +90,10 @@ cdef class DelayedOperation(TimerTask):
         return self.ended == CANCELLED
 
     def force_complete(self):
-        """Complete it now. True exactly for the caller that ended it."""
+        """Complete it now. True exactly for the caller that ended it.
+
+        `on_complete` has run by then, unless another thread is trying the operation: that one runs it after its try.
+        """
         return self.settle(COMPLETED)
 
     def cancel(self):
@@ -121,6 +124,8 @@ cdef class DelayedOperation(TimerTask):
         """Leave pending for `outcome`. True only for the caller that moved it."""
         cdef unsigned long me = PyThread_get_thread_ident()
         cdef bint is_tried_elsewhere
+        if self.watchers != NULL and not (<Watchers>self.watchers)._is_open:
+            (<Watchers>self.watchers)._check_process()
         if self.ended:
             return False
         self.ended = outcome
@@ -156,38 +161,41 @@ cdef class DelayedOperation(TimerTask):
         return 0
 
     cdef bint try_it(self) except -1:
-        """Try it, and raise what that raises. True if this call completed it."""
+        """Try it once, and raise what that raises. True if this call completed it."""
         cdef bint completed = False
         if self.watchers == NULL:
             return False
-        failure = self.attempt(self.watchers, &completed)
+        failure = self.attempt(self.watchers, 1, &completed)
         if failure is not None:
             raise failure
         return completed
 
-    cdef object attempt(self, PyObject* watchers, bint* completed):
-        """Try it, unless somebody is at it, who then tries again. What it raised, and whether this call completed it."""
+    cdef object attempt(self, PyObject* watchers, int tries, bint* completed):
+        """Try it, unless somebody is at it, and again if word is left meanwhile, in at most so many tries.
+
+        What it raised, and whether this completed it. Word left during the last try stays: `again` says so.
+        """
         cdef list earlier = None
         completed[0] = False
         if self.watchers != watchers:
             return None         # it has ended, or been handed back
-        if self.owner != 0:
-            self.again = True
+        self.again = self.owner != 0
+        if self.again:
             return None
         self.owner = PyThread_get_thread_ident()
         while True:
             failure = None
+            tries -= 1
             try:
                 if self.try_complete():
                     self.settle(COMPLETED)
             except BaseException as exception:
                 failure = exception
-            if self.ended or not self.again:
+            if self.ended or not self.again or tries == 0:
                 break
             self.again = False  # somebody left word
             if failure is not None:
                 earlier = (earlier or []) + [failure]
-        self.again = False
         self.owner = 0
         completed[0] = self.has_won and self.ended == COMPLETED
         if self.ended and not self.has_told:
@@ -298,6 +306,8 @@ cdef void shards_free(Shard* shards, uint64_t count) noexcept:
 cdef class Watchers:
     """Which operations watch which key. watch, leave: O(1) a key. Sharded, so that no table grows to stall the rest."""
 
+    _timer_kind = Timer
+
     def __cinit__(self):
         self.shard_count = 1
         self.shards = shards_new(1)         # for a subclass that forgets to call __init__: closed and empty, but sound
@@ -320,27 +330,37 @@ cdef class Watchers:
                 self.unwatch(operation)
         shards_free(self.shards, self.shard_count)
 
-    def try_complete_else_watch(self, DelayedOperation operation not None, keys):
+    def try_complete_else_watch(self, operation, keys):
         """Try the operation; if its condition does not hold yet, watch the keys, try once more, and start its timer.
 
-        True if this call completed it. What it raises meanwhile comes to the caller, and nothing is watched then.
+        True if this call completed it. What it raises meanwhile comes to the caller, and nothing is watched then. One
+        that has ended before it came here is not watched.
         """
+        cdef DelayedOperation comer
         cdef bint is_one = (type(keys) is list or type(keys) is tuple) and len(keys) == 1
+        if not isinstance(operation, DelayedOperation):
+            raise not_an_operation(operation)
+        comer = <DelayedOperation>operation
         watched = keys[0] if is_one else distinct(keys)
-        self.admit(operation)
+        if not self.admit(comer):
+            return False
         try:
-            self.hold(operation, watched, is_one)
-            if operation.try_it():
+            self.hold(comer, watched, is_one)
+            if comer.try_it():
                 return True
-            if self.enter(operation):
-                if operation.try_it():
+            if self.enter(comer):
+                if comer.try_it():
                     return True
-                self.start(operation)
+                self.start(comer)
+                if comer.again and comer.try_it():      # word came during the second try, and the timer runs by now
+                    return True
         except BaseException:
-            if operation.watchers == <PyObject*>self:
-                self.unwatch(operation)
-                operation.leave_timer()
+            if comer.watchers == <PyObject*>self:
+                self.unwatch(comer)
+                comer.leave_timer()
             raise
+        if comer.again and not self.is_seen_to(comer):
+            return self.check(comer)
         return False
 
     def check_and_complete(self, key):
@@ -375,6 +395,9 @@ cdef class Watchers:
     def _failed(self, operation, exception):
         raise exception
 
+    def _check_process(self):
+        """Raise if this is a forked child, and whatever is here waits in its parent."""
+
     def _refuse(self):
         raise PurgatoryClosedError("this purgatory is closed")
 
@@ -396,10 +419,6 @@ cdef class Watchers:
 
     def _ended_counts(self):
         return self.completed, self.expired, self.cancelled
-
-    def _purge(self):
-        """Nothing can come between an operation's end and its leaving here: none has strayed."""
-        return 0
 
     def _take_all(self):
         """Close the door, and hand out whatever is pending."""
@@ -430,18 +449,52 @@ cdef class Watchers:
 
     cdef bint check(self, DelayedOperation operation) except -1:
         cdef bint completed = False
-        failure = operation.attempt(<PyObject*>self, &completed)
-        if failure is not None:
-            if not isinstance(failure, Exception):
-                raise failure
-            self._failed(operation, failure)
-        return completed
+        failure = operation.attempt(<PyObject*>self, 2, &completed)
+        if failure is None and not operation.again:
+            return completed
+        return self.follow_up(operation, failure, completed)
+
+    cdef bint follow_up(self, DelayedOperation operation, failure, bint completed) except -1:
+        """It failed, or word was left during our last try."""
+        cdef bint is_done
+        while True:
+            is_done = not operation.again or self.is_seen_to(operation)
+            if failure is not None:
+                if not isinstance(failure, Exception):
+                    raise failure
+                self._failed(operation, failure)
+            if is_done:
+                return completed
+            failure = operation.attempt(<PyObject*>self, 2, &completed)
+
+    cdef bint is_seen_to(self, DelayedOperation operation) except -1:
+        """Word was left during our last try: whoever signals next tries it again, or else the timer does."""
+        if operation.owner != 0 or operation.watchers != <PyObject*>self:
+            return True             # somebody is at it, or it has ended
+        if operation.is_owed and self.timer._is_open:
+            return True
+        operation.is_owed = True
+        try:
+            self.timer.schedule(0, self._try_owed, operation)
+        except SojournError:        # it is closed, or dead
+            operation.is_owed = False
+            return False
+        return True
+
+    def _try_owed(self, DelayedOperation operation):
+        """What the timer does about it; True if that completed it."""
+        operation.is_owed = False
+        return bool(operation.again and self.check(operation))
 
     cdef object watching(self, key):
         """Who watches the key: None, one operation, or a list of them."""
-        cdef Py_hash_t hash = PyObject_Hash(key)
-        cdef WatchEntry* first = self.find(hash, key)
+        cdef Py_hash_t hash
+        cdef WatchEntry* first
         cdef WatchEntry* entry
+        if not self._is_open:
+            self._check_process()
+        hash = PyObject_Hash(key)
+        first = self.find(hash, key)
         if first == NULL:
             return None
         if first.next == first:
@@ -472,14 +525,17 @@ cdef class Watchers:
 
     # How an operation comes, enters and leaves
 
-    cdef int admit(self, DelayedOperation operation) except -1:
+    cdef bint admit(self, DelayedOperation operation) except -1:
+        """Make it ours; False if it has ended already, as one may that somebody cancels before it comes."""
         if not self._is_open:
             self._refuse()
-        if operation.watchers != NULL or operation.ended:
+        if operation.watchers != NULL or operation.has_waited:
             raise ValueError(f"{operation!r} has been watched before; an operation waits once: make a new one")
+        if operation.ended:
+            return False
         operation.watchers = <PyObject*>self
         self._delayed += 1
-        return 0
+        return True
 
     cdef bint watch(self, DelayedOperation operation, keys, bint is_one) except -1:
         """Put it on all lists in one step; False if it has ended."""
@@ -554,6 +610,8 @@ cdef class Watchers:
 
     cdef int start(self, DelayedOperation operation) except -1:
         """Put it in the timer, unless it has left in the meantime."""
+        if self._is_untimed:
+            return 0
         delay_ms = operation.delay_ms
         cdef int64_t delay = as_delay(delay_ms)
         cdef int64_t now_ns = self.timer.now_for(delay, delay_ms)
@@ -563,6 +621,7 @@ cdef class Watchers:
 
     cdef void leave(self, DelayedOperation operation) noexcept:
         """It has its outcome: count that, and take it off all its lists."""
+        operation.has_waited = True
         self.completed += operation.ended == COMPLETED
         self.expired += operation.ended == EXPIRED
         self.cancelled += operation.ended == CANCELLED

@@ -3,8 +3,11 @@
 An operation ends once: `_settle` is the one place where its outcome is set, and in the same step it leaves all its
 keys and its timer. No lock is held while `try_complete` or a callback runs. Instead an operation knows which thread is
 trying it: whoever else comes along meanwhile leaves word (`_again`) and goes on, and the thread that is at it tries
-once more. So no signal is lost, nobody waits for anybody, and an operation's own code never runs in two threads at a
-time.
+once more. So nobody waits for anybody, and an operation's own code never runs in two threads at a time.
+
+Once more, and no longer: word that is left during that last try is a try that is owed. Whoever signals next makes it,
+and should nobody come, the timer does, which is told so at once. So no signal is lost, and however many keep coming,
+none of them holds a caller for longer than the tries of its own call.
 """
 
 from __future__ import annotations
@@ -30,12 +33,28 @@ class DelayedOperation(TimerTask):
     whenever one of the operation's keys is signalled, never in two threads at a time, and may be called in vain.
     """
 
-    __slots__ = ("_again", "_has_told", "_has_won", "_keys", "_outcome", "_owner", "_places", "_watchers")
+    __slots__ = (
+        "_again",
+        "_has_told",
+        "_has_waited",
+        "_has_won",
+        "_is_owed",
+        "_keys",
+        "_outcome",
+        "_owner",
+        "_places",
+        "_watchers",
+    )
 
     _outcome: OutcomeName | None
     _owner: int | None
     """The thread that is trying it."""
     _again: bool
+    """Somebody left word: it must be tried again."""
+    _is_owed: bool
+    """The timer has been told to try it again, and has not come yet."""
+    _has_waited: bool
+    """It ended in a purgatory, so it is not watched another time."""
     _has_won: bool
     """It was ended by the thread that was trying it."""
     _has_told: bool
@@ -49,7 +68,7 @@ class DelayedOperation(TimerTask):
     def __new__(cls, *args: object, **kwargs: object) -> Self:
         self = super().__new__(cls)
         self._outcome = self._owner = self._watchers = None
-        self._again = self._has_won = self._has_told = False
+        self._again = self._is_owed = self._has_waited = self._has_won = self._has_told = False
         self._keys = self._places = ()
         return self
 
@@ -88,7 +107,10 @@ class DelayedOperation(TimerTask):
         return self._outcome == "cancelled"
 
     def force_complete(self) -> bool:
-        """Complete it now. True exactly for the caller that ended it."""
+        """Complete it now. True exactly for the caller that ended it.
+
+        `on_complete` has run by then, unless another thread is trying the operation: that one runs it after its try.
+        """
         return self._settle("completed")
 
     def cancel(self) -> bool:
@@ -115,6 +137,8 @@ class DelayedOperation(TimerTask):
         with lock:
             if self._outcome is not None:
                 return False
+            if self._watchers is not None and not self._watchers._is_open:
+                self._watchers._check_process()
             self._outcome = outcome
             self._note_outcome()
             if self._watchers is not None:
@@ -145,28 +169,31 @@ class DelayedOperation(TimerTask):
                 self.on_expiration()
 
     def _try(self) -> bool:
-        """Try it, and raise what that raises. True if this call completed it."""
+        """Try it once, and raise what that raises. True if this call completed it."""
         watchers = self._watchers
-        completed, failure = (False, None) if watchers is None else self._attempt(watchers)
+        completed, failure = (False, None) if watchers is None else self._attempt(watchers, 1)
         if failure is not None:
             raise failure
         return completed
 
-    def _attempt(self, watchers: Watchers) -> tuple[bool, BaseException | None]:
-        """Try it, unless somebody is at it, who then tries again. Whether this completed it, and what it raised."""
+    def _attempt(self, watchers: Watchers, tries: int) -> tuple[bool, BaseException | None]:
+        """Try it, unless somebody is at it, and again if word is left meanwhile, in at most so many tries.
+
+        Whether this completed it, and what it raised. Word left during the last try stays: `_again` says so.
+        """
         with lock:
             if self._watchers is not watchers:
                 return False, None  # it has ended, or been handed back
-            if self._owner is not None:
-                self._again = True
+            self._again = self._owner is not None
+            if self._again:
                 return False, None
             self._owner = get_ident()
         failures: list[BaseException | None] = []
         while True:
             failures.append(failure_of(self._try_once))
             with lock:
-                if self._outcome is not None or not self._again:
-                    self._again, self._owner = False, None
+                if self._outcome is not None or not self._again or len(failures) == tries:
+                    self._owner = None
                     completed = self._has_won and self._outcome == "completed"
                     break
                 self._again = False  # somebody left word

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple, NoReturn
 
-from ..errors import PurgatoryClosedError
+from ..errors import PurgatoryClosedError, SojournError
 from ..timer._state import whole_ms
 from ..timer._timer import Timer, TimerTask, lock
-from ._keys import MIX, distinct
+from ._keys import MIX, distinct, not_an_operation
 from ._operation import DelayedOperation
 
 Keys = tuple[Hashable, ...]
@@ -48,20 +48,27 @@ def place_of(key: Hashable, places: Places) -> Place | None:
 class Watchers:
     """Which operations watch which key. watch, leave: O(1) a key. Sharded, so that no table grows to stall the rest."""
 
+    _timer_kind = Timer
+
     def __init__(self, timer: Timer, shards: int) -> None:
         self.timer = timer
         self._shards: list[dict[int, Places]] = [{} for _ in range(shards)]  # by the keys' hashes
+        self._is_untimed = False
         self._is_open = True
-        self._watched = self._listed = self._delayed = 0
+        self._watched = self._delayed = 0
         self._completed = self._expired = self._cancelled = 0
 
     def try_complete_else_watch(self, operation: DelayedOperation, keys: Iterable[Hashable]) -> bool:
         """Try the operation; if its condition does not hold yet, watch the keys, try once more, and start its timer.
 
-        True if this call completed it. What it raises meanwhile comes to the caller, and nothing is watched then.
+        True if this call completed it. What it raises meanwhile comes to the caller, and nothing is watched then. One
+        that has ended before it came here is not watched.
         """
+        if not isinstance(operation, DelayedOperation):
+            raise not_an_operation(operation)
         watched = distinct(keys)
-        self._admit(operation)
+        if not self._admit(operation):
+            return False
         try:
             if operation._try():
                 return True
@@ -69,9 +76,13 @@ class Watchers:
                 if operation._try():
                     return True
                 self._start(operation)
+                if operation._again and operation._try():  # word came during the second try, and the timer runs by now
+                    return True
         except BaseException:
             self._abandon(operation)
             raise
+        if operation._again and not self._is_seen_to(operation):
+            return self._check(operation)
         return False
 
     def check_and_complete(self, key: Hashable) -> int:
@@ -97,8 +108,8 @@ class Watchers:
     def _failed(self, operation: DelayedOperation, exception: BaseException) -> None:
         raise exception
 
-    def _has_strays(self, strays: int) -> None:
-        """So many entries belong to nobody."""
+    def _check_process(self) -> None:
+        """Raise if this is a forked child, and whatever is here waits in its parent."""
 
     def _refuse(self) -> NoReturn:
         raise PurgatoryClosedError("this purgatory is closed")
@@ -106,12 +117,35 @@ class Watchers:
     # Inside
 
     def _check(self, operation: DelayedOperation) -> bool:
-        completed, failure = operation._attempt(self)
-        if failure is not None:
-            if not isinstance(failure, Exception):
-                raise failure
-            self._failed(operation, failure)
-        return completed
+        while True:
+            completed, failure = operation._attempt(self, 2)
+            is_done = not operation._again or self._is_seen_to(operation)
+            if failure is not None:
+                if not isinstance(failure, Exception):
+                    raise failure
+                self._failed(operation, failure)
+            if is_done:
+                return completed
+
+    def _is_seen_to(self, operation: DelayedOperation) -> bool:
+        """Word was left during our last try: whoever signals next tries it again, or else the timer does."""
+        with lock:
+            if not operation._again or operation._owner is not None or operation._watchers is not self:
+                return True  # somebody has tried it since, or is at it
+            if operation._is_owed and self.timer._is_open:
+                return True
+            operation._is_owed = True
+        try:
+            self.timer.schedule(0, self._try_owed, operation)
+        except SojournError:  # it is closed, or dead
+            operation._is_owed = False
+            return False
+        return True
+
+    def _try_owed(self, operation: DelayedOperation) -> bool:
+        """What the timer does about it; True if that completed it."""
+        operation._is_owed = False
+        return operation._again and self._check(operation)
 
     def _cancel(self, operation: DelayedOperation) -> bool:
         try:
@@ -121,6 +155,8 @@ class Watchers:
             return True
 
     def _watching(self, key: Hashable) -> tuple[DelayedOperation, ...]:
+        if not self._is_open:
+            self._check_process()
         place = place_of(key, self._places_at(hash(key)))
         if place is None:
             return ()
@@ -129,16 +165,18 @@ class Watchers:
 
     # How an operation comes, enters and leaves
 
-    def _admit(self, operation: DelayedOperation) -> None:
+    def _admit(self, operation: DelayedOperation) -> bool:
+        """Make it ours; False if it has ended already, as one may that somebody cancels before it comes."""
         with lock:
             if not self._is_open:
                 self._refuse()
-            if operation._watchers is not None or operation._outcome is not None:
+            if operation._watchers is not None or operation._has_waited:
                 raise ValueError(f"{operation!r} has been watched before; an operation waits once: make a new one")
+            if operation._outcome is not None:
+                return False
             operation._watchers = self
             self._delayed += 1
-            if self._listed > self._watched:
-                self._has_strays(self._listed - self._watched)
+            return True
 
     def _watch(self, operation: DelayedOperation, keys: Keys) -> bool:
         """Put it on all lists in one step; False if it has ended."""
@@ -146,13 +184,13 @@ class Watchers:
         while True:
             look = self._look(own)
             with lock:
+                stands = self._stands(look)  # first, as a garbage collection in there may end the operation
                 if operation._watchers is not self:
                     return False
                 if not self._is_open:
                     self._refuse()
-                if self._stands(look):
-                    self._enter(operation, keys, look.places, look.after)
-                    return True
+                if stands:
+                    return self._enter(operation, keys, look.places, look.after)
             # others came or went while the keys were compared: look again
 
     def _look(self, own: Iterable[Place]) -> Look:
@@ -171,18 +209,23 @@ class Watchers:
         """Whether no key has come or gone since, where these keys are."""
         return all(self._places_at(hashed) is seen for hashed, seen in look.before.items())
 
-    def _enter(self, operation: DelayedOperation, keys: Keys, places: Places, after: dict[int, Places]) -> None:
-        """The books first, then the lists: what comes between the two leaves an entry that a purge finds."""
+    def _enter(self, operation: DelayedOperation, keys: Keys, places: Places, after: dict[int, Places]) -> bool:
+        """The books first, then the lists. False if a garbage collection in the midst of that has ended it."""
         operation._keys, operation._places = keys, places
         self._watched += len(places)
         for hashed, sharing in after.items():
             self._shard(hashed)[hashed] = sharing
         for place in places:
             place.operations[id(operation)] = operation
-            self._listed += 1
+        if operation._watchers is not self:
+            self._drop_all(places, operation)
+            return False
+        return True
 
     def _start(self, operation: DelayedOperation) -> None:
         """Put it in the timer, unless it has left in the meantime."""
+        if self._is_untimed:
+            return
         delay_ms = whole_ms(operation.delay_ms)
         now_ns = self.timer._now_for(delay_ms)
         with lock:
@@ -196,6 +239,7 @@ class Watchers:
 
     def _leave(self, operation: DelayedOperation) -> None:
         """It has its outcome: count that, and take it off all its lists."""
+        operation._has_waited = True
         self._unwatch(operation)
         self._completed += operation._outcome == "completed"
         self._expired += operation._outcome == "expired"
@@ -206,12 +250,19 @@ class Watchers:
         places, operation._places, operation._watchers = operation._places, (), None
         self._watched -= len(places)
         self._delayed -= 1
+        try:
+            self._drop_all(places, operation)
+        except BaseException:  # Ctrl-C: the lists first, or nobody would ever find what is left on them
+            self._drop_all(places, operation)
+            raise
+
+    def _drop_all(self, places: Places, operation: DelayedOperation) -> None:
         for place in places:
             self._drop(place, operation)
 
     def _drop(self, place: Place, operation: DelayedOperation) -> None:
-        if place.operations.pop(id(operation), None) is not None:
-            self._listed -= 1
+        """Idempotent: what an interrupt leaves half done is done again from the start."""
+        place.operations.pop(id(operation), None)
         sharing = self._places_at(place.hash)
         if place.operations or place not in sharing:
             return
@@ -239,19 +290,6 @@ class Watchers:
                     left.append(operation)
             return left
 
-    def _purge(self) -> int:
-        """Drop the entries of operations that have left; return how many."""
-        with lock:
-            strays = [
-                (place, operation)
-                for place in self._all_places()
-                for operation in place.operations.values()
-                if operation._watchers is not self
-            ]
-            for place, operation in strays:
-                self._drop(place, operation)
-            return len(strays)
-
     def _ended_counts(self) -> tuple[int, int, int]:
         return self._completed, self._expired, self._cancelled
 
@@ -274,11 +312,11 @@ class Watchers:
         """Prove the invariants."""
         with lock:
             entries = self._entries()
-            pending = [operation for operation in entries if operation._watchers is self]
-            assert len(entries) == self._listed, "every entry is counted"
-            assert len(pending) == self._watched, "watched is exact"
-            assert len(set(map(id, pending))) <= self._delayed, "delayed counts them"
-            assert all(operation._outcome is None for operation in pending), "none ended"
+            assert len(entries) == self._watched, "watched is exact"
+            assert len(set(map(id, entries))) <= self._delayed, "delayed counts them"
+            assert all(operation._watchers is self and operation._outcome is None for operation in entries), (
+                "none ended"
+            )
             for place in self._all_places():
                 assert place.operations, "no key without a watcher"
                 assert place in self._places_at(place.hash), "every key is where its hash says"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from .condition import AllOf, Condition, Group, Leaf, Never, NOf, Reached, Seen, Total, leaves
 from .duration import duration_text
 from .event import Source
-from .exact import amount_text, exact, number_text, reaches
+from .exact import amount_text, number_text, reaches, threshold
 from .operation import Operation
 from .outcome import Ending, Outcome
 from .rule import Rule
@@ -18,10 +18,14 @@ SOURCES_NAMED = 5
 
 
 class Progress(NamedTuple):
-    """How far a leaf had come: events or sources counted, or the exact total; and which sources, earliest first."""
+    """How far a leaf had come: events or sources counted, or the exact total; and which sources, earliest first.
+
+    `is_rough` says of a total whether it is enough once rounded: `exact.reaches`.
+    """
 
     have: int
     sources: tuple[Source, ...] = ()
+    is_rough: bool = False
 
 
 ProgressOf = Callable[[Leaf], Progress]
@@ -67,11 +71,13 @@ def words(rule: Rule, ending: Ending, within_ms: int, progress_of: ProgressOf) -
 def _holds(condition: Condition, progress_of: ProgressOf) -> bool:
     if isinstance(condition, Group):
         return sum(_holds(part, progress_of) for part in condition.parts) >= condition.needed
-    return not isinstance(condition, Never) and _has_enough(condition, progress_of(condition).have)
+    return not isinstance(condition, Never) and _has_enough(condition, progress_of(condition))
 
 
-def _has_enough(leaf: Leaf, have: int) -> bool:
-    return reaches(have, leaf.at_least) if isinstance(leaf, Total) else have >= _needed(leaf)
+def _has_enough(leaf: Leaf, progress: Progress) -> bool:
+    if isinstance(leaf, Total):
+        return reaches(progress.have, leaf.at_least, progress.is_rough)
+    return progress.have >= _needed(leaf)
 
 
 def _needed(leaf: Seen | Reached) -> int:
@@ -97,7 +103,7 @@ def _missing(condition: Condition, progress_of: ProgressOf) -> tuple[str, bool]:
 
 def _missing_from_leaf(leaf: Leaf, have: int) -> str:
     if isinstance(leaf, Total):
-        return f"{amount_text(exact(leaf.at_least) - have)} of {leaf}"
+        return f"{amount_text(threshold(leaf.at_least) - have)} of {leaf}"
     needed = _needed(leaf)
     return _what(leaf) if needed == 1 else f"{needed - have} of {needed} {_what(leaf)}"
 
@@ -110,9 +116,9 @@ def _what(leaf: Seen | Reached) -> str:
 
 
 def _seen(leaf: Leaf, progress: Progress) -> str:
-    have, has_enough = progress.have, _has_enough(leaf, progress.have)
+    have, has_enough = progress.have, _has_enough(leaf, progress)
     if isinstance(leaf, Total):
-        needed_amount = exact(leaf.at_least)
+        needed_amount = threshold(leaf.at_least)
         missing = "" if has_enough else f", missing {amount_text(needed_amount - have)}"
         return f"seen {amount_text(needed_amount if has_enough else have)} of {leaf}{missing}"
     needed = _needed(leaf)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from math import inf
 from typing import Literal
 
 from ..errors import RuleError
 from .event import Number
-from .exact import number_text
+from .exact import PLACES, fits, number_text, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Seen:
 class Total:
     """The values of the kind since the opening add up to `at_least`: exactly, in whatever order they came.
 
-    `of` names what is added: "value", or one of the event's further columns. Values are finite numbers >= 0.
+    `of` names what is added: "value", or one of the event's further columns. Values are finite numbers >= 0: ints,
+    floats or decimals. To decimals 417.05 means just that, whether `at_least` is a float or a `Decimal`.
     """
 
     kind: str
@@ -55,6 +57,7 @@ class Total:
         _check_number(self.at_least, f"total({self.kind!r})")
         if self.at_least <= 0:
             raise RuleError(f"total({self.kind!r}): at_least={self.at_least!r} must be more than 0", "at_least")
+        object.__setattr__(self, "at_least", settled(self.at_least))
 
     def __str__(self) -> str:
         return f"{number_text(self.at_least)} {self.of} in {self.kind}"
@@ -72,6 +75,7 @@ class Reached:
         check_kind(self.kind, "reached")
         _check_number(self.at_least, f"reached({self.kind!r})")
         _check_count("by", self.by, f"reached({self.kind!r})")
+        object.__setattr__(self, "at_least", settled(self.at_least))
 
     def __str__(self) -> str:
         sources = "" if self.by == 1 else f" from {self.by} sources"
@@ -220,8 +224,12 @@ def _check_count(name: str, value: int, what: str, most: int | None = None) -> N
 
 
 def _check_number(value: Number, what: str) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < inf:
-        raise RuleError(f"{what}: at_least={value!r} must be a finite number", "at_least")
+    if isinstance(value, Decimal):
+        is_number = fits(value)
+    else:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < inf
+    if not is_number:
+        raise RuleError(f"{what}: at_least={value!r} must be a finite number of at most {PLACES} decimals", "at_least")
 
 
 def _check_parts(what: str, parts: tuple[Condition, ...]) -> None:

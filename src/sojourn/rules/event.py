@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, NamedTuple
 
-Number = int | float
+Number = int | float | Decimal
 Source = str | int | None
 """Who sent an event. None is a source like any other: the unnamed one."""
 

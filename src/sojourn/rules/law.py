@@ -21,7 +21,7 @@ from ..errors import RuleError
 from .account import Progress, conclude
 from .condition import Condition, Group, Leaf, Never, Reached, Seen, Total
 from .event import Event, source_order
-from .exact import exact, reaches
+from .exact import exact, is_level, is_rough, reaches
 from .operation import Operation, opened
 from .outcome import Ending, Outcome
 from .reading import event_error, measure
@@ -129,7 +129,7 @@ def evidence(leaf: Leaf, events: Sequence[Event], opened_at: int) -> list[Event]
     ordered = sorted((e for e in events if e.kind == leaf.kind), key=lambda e: (e.at, source_order(e.source)))
     match leaf:
         case Reached():
-            return first_of_each_source(e for e in ordered if measure(leaf, e) >= leaf.at_least)
+            return first_of_each_source(e for e in ordered if is_level(measure(leaf, e), leaf.at_least))
         case Seen(distinct="source"):
             return first_of_each_source(e for e in ordered if e.at >= opened_at)
         case Seen() | Total():
@@ -146,10 +146,11 @@ def first_of_each_source(ordered: Iterable[Event]) -> list[Event]:
 def holds_from(leaf: Leaf, counted: Sequence[Event], opened_at: int) -> int | None:
     """When a leaf comes to hold, given its evidence: never before the opening."""
     if isinstance(leaf, Total):
-        total = 0
+        total, has_rough = 0, False
         for event in counted:
-            total += exact(measure(leaf, event))
-            if reaches(total, leaf.at_least):
+            value = measure(leaf, event)
+            total, has_rough = total + exact(value), has_rough or is_rough(value)
+            if reaches(total, leaf.at_least, has_rough):
                 return event.at
         return None
     needed = leaf.times if isinstance(leaf, Seen) else leaf.by
@@ -161,7 +162,8 @@ def progress(leaf: Leaf, counted: Sequence[Event], at: int) -> Progress:
     by_then = [e for e in counted if e.at <= at]
     match leaf:
         case Total():
-            return Progress(sum(exact(measure(leaf, e)) for e in by_then))
+            values = [measure(leaf, e) for e in by_then]
+            return Progress(sum(map(exact, values)), is_rough=any(map(is_rough, values)))
         case Seen(times=times, distinct=None):
             return Progress(min(len(by_then), times))
         case Seen(times=needed) | Reached(by=needed):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..errors import RuleError
 from .condition import Condition, Reached, Total, leaves
 from .duration import LIMIT_MS
 from .event import Event, Number
+from .exact import PLACES, fits
 
 if TYPE_CHECKING:
     from .rule import Rule
@@ -71,8 +73,16 @@ def _number_error(leaf: Total | Reached, value: object) -> str | None:
     of = leaf.of if isinstance(leaf, Total) else "value"
     if value is None:
         return f"no {of} on {leaf.kind!r}"
-    if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
+    if not _is_number(value):
         return f"{of} {value!r} of {leaf.kind!r} is not a number"
     if isinstance(leaf, Total) and not 0 <= value < inf:
         return f"{of} {value!r} of {leaf.kind!r} cannot be added up; allowed are finite numbers >= 0"
+    if isinstance(leaf, Total) and isinstance(value, Decimal) and not fits(value):
+        return f"{of} {value!r} of {leaf.kind!r} is too long; allowed are decimals of at most {PLACES} places"
     return None
+
+
+def _is_number(value: object) -> TypeGuard[Number]:
+    if isinstance(value, Decimal):
+        return not value.is_nan()
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value

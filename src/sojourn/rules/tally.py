@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from .account import Progress
 from .condition import Leaf, Reached, Seen, Total
 from .event import Event, Source, source_order
-from .exact import enough, exact, pack, unpack
+from .exact import enough, exact, is_level, is_rough, pack, unpack
 from .reading import measure
 
 
@@ -149,17 +149,30 @@ class Levels(Sources):
         self._leaf = leaf
 
     def add(self, event: Event) -> bool:
-        return measure(self._leaf, event) >= self._leaf.at_least and self.put(event.at, event.source)
+        return is_level(measure(self._leaf, event), self._leaf.at_least) and self.put(event.at, event.source)
 
 
 class Amounts:
     """The exact amount of each instant, up to the one at which enough has gathered. add: O(log instants)."""
 
-    __slots__ = ("_amounts", "_enough", "_leaf", "_opened_at", "_times", "_total", "at")
+    __slots__ = (
+        "_amounts",
+        "_enough",
+        "_enough_if_rough",
+        "_leaf",
+        "_opened_at",
+        "_rough_from",
+        "_times",
+        "_total",
+        "at",
+    )
 
     def __init__(self, leaf: Total, opened_at: int) -> None:
         self._leaf = leaf
         self._enough = enough(leaf.at_least)
+        self._enough_if_rough = enough(leaf.at_least, is_rough=True)
+        self._rough_from: int | None = None
+        """The earliest instant that has a rough value."""
         self._opened_at = opened_at
         self._times: list[int] = []
         self._amounts: dict[int, int] = {}
@@ -167,9 +180,10 @@ class Amounts:
         self.at: int | None = None
 
     def add(self, event: Event) -> bool:
-        return event.at >= self._opened_at and self.put(event.at, exact(measure(self._leaf, event)))
+        value = measure(self._leaf, event)
+        return event.at >= self._opened_at and self.put(event.at, exact(value), is_rough(value))
 
-    def put(self, at: int, amount: int) -> bool:
+    def put(self, at: int, amount: int, has_rough: bool) -> bool:
         if not amount or (self.at is not None and at > self.at):
             return False
         if at in self._amounts:
@@ -178,26 +192,37 @@ class Amounts:
             insort(self._times, at)
             self._amounts[at] = amount
         self._total += amount
-        if self._total >= self._enough:
+        if has_rough and (self._rough_from is None or at < self._rough_from):
+            self._rough_from = at
+        if self._total >= self._enough_by(self._times[-1]):
             self._drop_what_came_after_enough()
         return True
 
+    def _enough_by(self, at: int) -> int:
+        """What is enough for the values up to then."""
+        return self._enough_if_rough if self._is_rough_by(at) else self._enough
+
+    def _is_rough_by(self, at: int) -> bool:
+        return self._rough_from is not None and self._rough_from <= at
+
     def _drop_what_came_after_enough(self) -> None:
-        while (rest := self._total - self._amounts[self._times[-1]]) >= self._enough:
-            del self._amounts[self._times.pop()]
+        times = self._times
+        while len(times) > 1 and (rest := self._total - self._amounts[times[-1]]) >= self._enough_by(times[-2]):
+            del self._amounts[times.pop()]
             self._total = rest
-        self.at = self._times[-1]
+        self.at = times[-1]
 
     def merge(self, other: Amounts) -> None:
         for at, amount in other._amounts.items():
-            self.put(at, amount)
+            self.put(at, amount, at == other._rough_from)
 
     def progress(self, at: int) -> Progress:
-        return Progress(sum(amount for time, amount in self._amounts.items() if time <= at))
+        have = sum(amount for time, amount in self._amounts.items() if time <= at)
+        return Progress(have, is_rough=self._is_rough_by(at))
 
     def to_state(self) -> list[list[Any]]:
-        return [[at, *pack(self._amounts[at])] for at in self._times]
+        return [[at, *pack(self._amounts[at]), at == self._rough_from] for at in self._times]
 
     def load(self, state: Iterable[Iterable[Any]]) -> None:
-        for at, n, bits in state:
-            self.put(at, unpack(n, bits))
+        for at, n, twos, fives, has_rough in state:
+            self.put(at, unpack(n, twos, fives), has_rough)

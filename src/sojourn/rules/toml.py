@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from decimal import Decimal
 from os import PathLike, fspath
 from typing import Any
 
@@ -25,6 +26,8 @@ from .condition import (
     never,
 )
 from .duration import duration_text
+from .event import Number
+from .exact import number_text
 from .rule import Rule, checked_columns
 from .toml_line import line_of
 from .within import Column, UntilColumn, Within
@@ -48,8 +51,17 @@ def read_rule(source: str | PathLike[str]) -> Rule:
     if isinstance(source, str) and ("\n" in source or not source.endswith(".toml")):
         return _parsed(source, "")
     path = fspath(source)
-    with open(path, encoding="utf-8-sig") as file:
-        return _parsed(file.read(), f"{path}, ")
+    return _parsed(_text_of(path), f"{path}, ")
+
+
+def _text_of(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read()
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        byte = error.object[error.start]
+        raise RuleError(f"{path}, line {line}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8") from None
 
 
 def write_rule(rule: Rule) -> str:
@@ -78,13 +90,19 @@ class _At(Exception):  # noqa: N818  (it never leaves this module)
 
 def _parsed(text: str, where: str) -> Rule:
     try:
-        return _rule(tomllib.loads(text))
+        return _rule(tomllib.loads(text, parse_float=_number))
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"\(at line ([0-9]+), column [0-9]+\)", str(error))
         line = int(found[1]) if found else text.count("\n") + 1
         raise RuleError(f"{where}line {line}: this is not TOML: {error}") from None
     except _At as error:
         raise RuleError(f"{where}line {line_of(text, error.path, error.inside)}: {error}") from None
+
+
+def _number(text: str) -> float | Decimal:
+    """A number with a point: a float, unless it has more digits than a float tells apart."""
+    value = float(text)
+    return value if Decimal(repr(value)) == Decimal(text) else Decimal(text)
 
 
 def _rule(document: Mapping[str, Any]) -> Rule:
@@ -190,14 +208,16 @@ def _list(parts: tuple[Condition, ...]) -> str:
     return f"[{', '.join(map(_condition_text, parts))}]"
 
 
-def _inline(**options: str | float | None) -> str:
+def _inline(**options: str | Number | None) -> str:
     given = (f"{name} = {_scalar(value)}" for name, value in options.items() if value is not None)
     return f"{{ {', '.join(given)} }}"
 
 
-def _scalar(value: str | float) -> str:
+def _scalar(value: str | Number) -> str:
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, Decimal):
+        return number_text(value)
     return int.__repr__(value) if isinstance(value, int) else float.__repr__(value)
 
 

@@ -1,4 +1,4 @@
-"""Which of the two builds this is: the compiled core if the package has it, unless `SOJOURN_PURE` is set.
+"""Which of the two builds this is: the compiled core if the package has it, unless `SOJOURN_PURE=1` (0 is as unset).
 
 A core that is there but cannot be loaded is an error, not a reason to be slow in silence.
 """
@@ -9,9 +9,11 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
+from .._arguments import is_set
+
 IMPLEMENTATION: Literal["compiled", "pure"]
 
-if TYPE_CHECKING or os.environ.get("SOJOURN_PURE") or find_spec("sojourn.timer._core") is None:
+if TYPE_CHECKING or is_set(os.environ.get("SOJOURN_PURE")) or find_spec("sojourn.timer._core") is None:
     from ._timer import TaskBatch, Timer, TimerTask
 
     IMPLEMENTATION = "pure"

@@ -23,11 +23,12 @@ from cpython.time cimport PyTime_MonotonicRaw, PyTime_TimeRaw
 
 from collections.abc import Sequence
 
+from .._arguments import not_to_be_copied
 from ..clock import SystemClock
 from ..errors import TimerClosedError
 from ._state import (
-    HISTOGRAM_SIZE, MAX_MS, WALL_ORIGIN_MS, LatenessHistogram, TaskState, TimerStats, check_each, check_wheel, not_callable,
-    too_far, wall_ms, whole_ms,
+    HISTOGRAM_SIZE, MAX_MS, WALL_ORIGIN_MS, LatenessHistogram, TaskState, TimerStats, check_bucket, check_each,
+    check_levels, check_settings, delays_in, not_callable, too_far, wall_ms, whole_ms,
 )
 
 cdef extern from *:
@@ -449,6 +450,8 @@ cdef class TimerTask:
 
     def __init__(self, delay_ms=0, callback=None, *args):
         self.delay = as_delay(delay_ms)
+        if callback is not None and not callable(callback):
+            raise not_callable(callback)
         self.call = call_of(callback, args)
 
     def run(self):
@@ -462,6 +465,13 @@ cdef class TimerTask:
         if self.entry.state != PENDING:
             return False
         cdef Timer timer = timer_of(self)
+        while not timer._is_open:
+            timer._check_process()      # Python code: look again
+            if timer.has(self):
+                break
+            if self.entry.state != PENDING:
+                return False
+            timer = timer_of(self)
         fetch_next_cancelled(<char*>&self.entry)
         timer.count_out(&self.entry, CANCELLED)
         leave_later(&self.entry)
@@ -512,6 +522,9 @@ cdef class TimerTask:
         what = getattr(callback, "__qualname__", None) or type(self).__qualname__
         state = self.state.name.lower()
         return f"<TimerTask {what} {state} delay_ms={self.delay_ms} deadline_ms={self.deadline_ms}>"
+
+    def __reduce_ex__(self, protocol):
+        raise not_to_be_copied(self)
 
 
 task_memory_serve(<PyTypeObject*>TimerTask)
@@ -584,6 +597,8 @@ cdef class TaskBatch:
         cdef Py_ssize_t i
         cdef Py_ssize_t prevented = 0
         cdef TimerTaskEntry* entry
+        if self.timer != NULL and not (<Timer>self.timer)._is_open:
+            (<Timer>self.timer)._check_process()
         for i in range(self.length):
             if i % CHUNK == CHUNK - 1:
                 let_others_run()
@@ -598,6 +613,9 @@ cdef class TaskBatch:
 
     def __repr__(self):
         return f"<TaskBatch of {self.length}>"
+
+    def __reduce_ex__(self, protocol):
+        raise not_to_be_copied(self)
 
     __reversed__ = Sequence.__reversed__
     __contains__ = Sequence.__contains__
@@ -771,11 +789,11 @@ cdef class Timer:
         self.queue = queue_new(2, 1, 0)     # for a subclass that forgets to call __init__: closed and empty, but sound
 
     def __init__(self, *, tick_ms=1, wheel_size=20, clock=None, executor=None):
-        check_wheel(tick_ms, wheel_size)
-        if self.clock is not None:
-            raise TypeError("a timer is made once")
         cdef DelayQueue* queue
         clock = SystemClock() if clock is None else clock
+        check_settings(tick_ms, wheel_size, clock, executor)
+        if self.clock is not None:
+            raise TypeError("a timer is made once")
         queue = queue_new(wheel_size, tick_ms, clock.now_ns() // NS_PER_MS)
         queue_free(self.queue)
         self.queue = queue
@@ -859,7 +877,7 @@ cdef class Timer:
         cdef int64_t longest = 0
         cdef int64_t now_ns
         if not hasattr(delays_ms, "__len__"):
-            delays_ms = list(delays_ms)
+            delays_ms = delays_in(delays_ms)
         batch = batch_new(delays_ms)
         if not callable(callback):
             raise not_callable(callback)
@@ -868,9 +886,7 @@ cdef class Timer:
             longest = max(longest, batch.entries[i].deadline_ms)
         now_ns = self.now_ns()
         batch.armed_ms = ceil_ms(now_ns)
-        if longest == NEVER:
-            raise too_far(max(delays_ms), LAST_MS - batch.armed_ms, "max(delays_ms)")
-        self.check_fits(longest, batch.armed_ms, "max(delays_ms)", longest)
+        self.check_fits(longest, batch.armed_ms, "max(delays_ms)", max(delays_ms) if longest == NEVER else longest)
         batch.timer = <PyObject*>self
         batch.linked = 1        # stands for this loop: the batch must not let go of its callback before all are in
         Py_INCREF(batch)
@@ -916,24 +932,24 @@ cdef class Timer:
         """How many tasks each bucket of each wheel holds, finest first, of all wheels or the finest few. O(tasks)."""
         cdef TimingWheel* wheel = self.queue.wheel
         counts = []
+        check_levels(levels)
         settle()
         while wheel != NULL and (levels is None or len(counts) < levels):
             counts.append(tuple([list_length(&wheel.buckets[i]) for i in range(self.wheel_size)]))
             wheel = wheel.overflow
         return tuple(counts)
 
-    def bucket_size(self, int64_t level, int64_t bucket):
+    def bucket_size(self, level, bucket):
         """How many tasks that bucket of that wheel holds, as `occupancy` says for all; O(tasks in it)."""
         cdef TimingWheel* wheel = self.queue.wheel
         cdef int64_t levels = 0
         cdef int64_t ignored = 0
         settle()
         queue_count(self.queue, &levels, &ignored)
-        if not (0 <= level < levels and 0 <= bucket < self.wheel_size):
-            raise IndexError(f"level {level} has no bucket {bucket}: {levels} levels of {self.wheel_size} buckets")
+        check_bucket(level, bucket, levels, self.wheel_size)
         for _ in range(level):
             wheel = wheel.overflow
-        return list_length(&wheel.buckets[bucket])
+        return list_length(&wheel.buckets[<int64_t>bucket])
 
     # What drivers call
 
@@ -1016,6 +1032,9 @@ cdef class Timer:
 
     def _refuse(self):
         raise TimerClosedError("this timer is closed")
+
+    def _check_process(self):
+        """Raise if this is a forked child, and the timer runs in its parent."""
 
     def _refuse_to_extend(self):
         """A pending task of a timer that is being closed: it is about to be handed back."""

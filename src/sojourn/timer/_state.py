@@ -9,11 +9,10 @@ from enum import Enum
 from math import inf
 from typing import NamedTuple, SupportsIndex
 
-from ..clock import NS_PER_MS, ms_at_or_after
+from .._arguments import MAX_MS as MAX_MS
+from .._arguments import check_clock, check_executor, check_whole, items_of
+from ..clock import ms_at_or_after
 from ..errors import ConfigError, DelayError
-
-MAX_MS = (2**63 - 1) // NS_PER_MS
-"""The last millisecond that a clock of 64-bit nanoseconds can show: 292 years after its zero."""
 
 HISTOGRAM_SIZE = 40
 """Lateness is counted by powers of two: under 1 us, 2 us, 4 us ... about six days, and beyond."""
@@ -55,8 +54,8 @@ class LatenessHistogram(NamedTuple):
 
     def quantile(self, q: float) -> float:
         """The lateness in ms that a share `q` of the tasks did not exceed: an upper bound, true to a factor of two."""
-        if not 0 <= q <= 1:
-            raise ValueError(f"quantile({q}): a share lies between 0 and 1, as in 0.99")
+        if not isinstance(q, int | float) or not 0 <= q <= 1:
+            raise ValueError(f"quantile({q!r}): a share lies between 0 and 1, as in 0.99")
         left = q * self.total
         for bound_ms, count in zip(self.bounds_ms, self.counts, strict=True):
             left -= count
@@ -120,18 +119,34 @@ def wall_ms(when: datetime | float) -> int:
     return when * 1000 if isinstance(when, int) else ms_at_or_after(round(when * 1e6) * 1000)
 
 
-def check_wheel(tick_ms: int, wheel_size: int) -> None:
-    """Refuse a wheel that cannot turn."""
-    for name, value, least, most in (("tick_ms", tick_ms, 1, 2**40), ("wheel_size", wheel_size, 2, 2**20)):
-        if not isinstance(value, int) or not least <= value <= most:
-            raise ConfigError(f"{name}={value!r} must be a whole number from {least} to {most}")
+def check_settings(tick_ms: int, wheel_size: int, clock: object, executor: object) -> None:
+    """Refuse a wheel that cannot turn, a clock that shows no time and an executor that executes nothing."""
+    check_whole("tick_ms", tick_ms, 1, 2**40)
+    check_whole("wheel_size", wheel_size, 2, 2**20)
+    check_clock(clock)
+    check_executor(executor)
+
+
+def check_levels(levels: object) -> None:
+    if levels is not None:
+        check_whole("levels", levels, 0, MAX_MS)
+
+
+def check_bucket(level: object, bucket: object, levels: int, wheel_size: int) -> None:
+    """Refuse a bucket that no wheel has."""
+    if not (isinstance(level, int) and isinstance(bucket, int) and 0 <= level < levels and 0 <= bucket < wheel_size):
+        raise IndexError(f"level {level!r} has no bucket {bucket!r}: {levels} levels of {wheel_size} buckets")
+
+
+def delays_in(delays_ms: Iterable[SupportsIndex]) -> tuple[SupportsIndex, ...]:
+    return items_of("delays_ms", delays_ms, "give a list of whole milliseconds")
 
 
 def check_each(each: Iterable[object] | None, tasks: int) -> tuple[object, ...] | None:
-    """The items of `each`, if given and one a task."""
+    """The items of `each`, if given and one for each task."""
     if each is None:
         return None
-    items = tuple(each)
+    items = items_of("each", each, "give one item for each delay")
     if len(items) != tasks:
         raise ConfigError(f"each has {len(items)} items for {tasks} delays; give one item for each delay")
     return items

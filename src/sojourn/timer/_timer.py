@@ -7,12 +7,15 @@ A timer is moved by whoever calls `_run_due`: the caller's own `advance_clock`, 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn, Self, SupportsIndex, overload
 
+from .._arguments import not_to_be_copied
 from ..clock import NS_PER_MS, Clock, SystemClock, ms_at_or_after, tick_at_or_after
 from ..errors import TimerClosedError
 from ._state import (
@@ -22,8 +25,11 @@ from ._state import (
     LatenessHistogram,
     TaskState,
     TimerStats,
+    check_bucket,
     check_each,
-    check_wheel,
+    check_levels,
+    check_settings,
+    delays_in,
     lateness_bucket,
     not_callable,
     too_far,
@@ -67,7 +73,13 @@ lock = threading.RLock() if sys.version_info < (3, 12) else CollectorPausingLock
 Reentrant, because a garbage collection inside may run a finaliser that cancels a task. Up to Python 3.11 one starts
 only where something is allocated, and nothing here allocates while a list is half changed; since 3.12 it may start at
 any call. The handler of a signal may interrupt anywhere: let it set a flag, not call a timer of this build.
+
+It is held across a fork, so that a child is never born with a list half changed, or a lock that nobody will let go of.
 """
+
+if hasattr(os, "register_at_fork"):
+    let_go = partial(lock.__exit__, None, None, None)
+    os.register_at_fork(before=lock.__enter__, after_in_parent=let_go, after_in_child=let_go)
 
 
 class TimerTask(TimerTaskEntry):
@@ -100,6 +112,8 @@ class TimerTask(TimerTaskEntry):
         self, delay_ms: SupportsIndex = 0, callback: Callable[..., object] | None = None, *args: object
     ) -> None:
         self._delay_ms = whole_ms(delay_ms)
+        if callback is not None and not callable(callback):
+            raise not_callable(callback)
         self._callback = callback
         self._args = args
 
@@ -114,6 +128,8 @@ class TimerTask(TimerTaskEntry):
         with lock:
             if self._timer is None:
                 return False
+            if not self._timer._is_open:
+                self._timer._check_process()
             self._timer._leave(self, CANCELLED)
             arming = self._arming
         self._let_go(arming)
@@ -162,6 +178,9 @@ class TimerTask(TimerTaskEntry):
         what = getattr(self._callback, "__qualname__", None) or type(self).__qualname__
         return f"<TimerTask {what} {self._state.name.lower()} delay_ms={self.delay_ms} deadline_ms={self._deadline_ms}>"
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise not_to_be_copied(self)
+
     def _let_go(self, arming: int) -> None:
         """Drop the callback of a task that is done, for it often leads back to the task's owner."""
         with lock:
@@ -196,6 +215,9 @@ class TaskBatch(Sequence[TimerTask]):
         """Cancel every task that is still pending; return how many runs that prevented."""
         return sum(task.cancel() for task in self._tasks)
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise not_to_be_copied(self)
+
     def __repr__(self) -> str:
         return f"<TaskBatch of {len(self)}>"
 
@@ -206,10 +228,10 @@ class Timer:
     def __init__(
         self, *, tick_ms: int = 1, wheel_size: int = 20, clock: Clock | None = None, executor: Executor | None = None
     ) -> None:
-        check_wheel(tick_ms, wheel_size)
+        self.clock: Clock = SystemClock() if clock is None else clock
+        check_settings(tick_ms, wheel_size, self.clock, executor)
         self.tick_ms = tick_ms
         self.wheel_size = wheel_size
-        self.clock: Clock = SystemClock() if clock is None else clock
         self.executor = executor
         self._origin_ms = self.clock.now_ns() // NS_PER_MS
         self._queue = DelayQueue(wheel_size)
@@ -268,7 +290,7 @@ class Timer:
         each: Iterable[object] | None = None,
     ) -> TaskBatch:
         """Schedule a task for each delay, all or none; with `each`, every `callback(*args, item)` gets its own item."""
-        delays = [whole_ms(delay_ms, f"delays_ms[{i}]") for i, delay_ms in enumerate(delays_ms)]
+        delays = [whole_ms(delay_ms, f"delays_ms[{i}]") for i, delay_ms in enumerate(delays_in(delays_ms))]
         items = check_each(each, len(delays))
         if not callable(callback):
             raise not_callable(callback)
@@ -315,6 +337,7 @@ class Timer:
 
     def occupancy(self, levels: int | None = None) -> tuple[tuple[int, ...], ...]:
         """How many tasks each bucket of each wheel holds, finest first, of all wheels or the finest few. O(tasks)."""
+        check_levels(levels)
         with lock:
             wheels = list(self._queue.wheels())[:levels]
             return tuple(tuple(sum(1 for _ in bucket) for bucket in wheel.buckets) for wheel in wheels)
@@ -323,9 +346,7 @@ class Timer:
         """How many tasks that bucket of that wheel holds, as `occupancy` says for all; O(tasks in it)."""
         with lock:
             wheels = list(self._queue.wheels())
-            if not (0 <= level < len(wheels) and 0 <= bucket < self.wheel_size):
-                shape = f"{len(wheels)} levels of {self.wheel_size} buckets"
-                raise IndexError(f"level {level} has no bucket {bucket}: {shape}")
+            check_bucket(level, bucket, len(wheels), self.wheel_size)
             return sum(1 for _ in wheels[level].buckets[bucket])
 
     # What drivers call
@@ -405,6 +426,9 @@ class Timer:
 
     def _refuse(self) -> NoReturn:
         raise TimerClosedError("this timer is closed")
+
+    def _check_process(self) -> None:
+        """Raise if this is a forked child, and the timer runs in its parent."""
 
     def _refuse_to_extend(self) -> bool:
         """A pending task of a timer that is being closed: it is about to be handed back."""

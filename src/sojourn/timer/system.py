@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from _thread import allocate_lock
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex
 
-from ..clock import NS_PER_MS, Alarm, Clock, ManualClock
+from .._arguments import MAX_MS, check_name, check_on_error, not_to_be_copied
+from ..clock import NS_PER_MS, Alarm, Clock, ManualClock, ms_at_or_after
 from ..errors import ReaperDiedError, TimerClosedError
+from . import _fork
 from ._build import Timer, TimerTask
-from ._state import TaskState, whole_ms
+from ._state import TaskState, too_far, whole_ms
 from .drivers import ClockDriver, Driver, LoopDriver, ReaperThread
 
 if TYPE_CHECKING:
@@ -32,7 +35,10 @@ LONGEST_SLEEP_NS = 24 * 3_600 * 10**9
 
 
 starting = allocate_lock()
-"""A timer is started once, however many start it."""
+"""A timer is started once, however many start it. Held across a fork, so that no child finds it locked for good."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=starting.acquire, after_in_parent=starting.release, after_in_child=starting.release)
 
 
 def log_error(task: TimerTask, exception: BaseException) -> None:
@@ -46,6 +52,8 @@ class Driven(Wheels):
     """What every timer with a driver has: a name, an error handler, a start and an end."""
 
     _driver_type: Callable[[Driven], Driver]
+    _parent_pid: int | None = None
+    """In a forked child, the process in which the timer runs."""
 
     def __init__(
         self,
@@ -57,19 +65,25 @@ class Driven(Wheels):
         executor: Executor | None = None,
         on_error: OnError = log_error,
     ) -> None:
+        check_name(name)
+        check_on_error(on_error)
         super().__init__(tick_ms=tick_ms, wheel_size=wheel_size, clock=clock, executor=executor)
-        if not callable(on_error):
-            raise TypeError(f"on_error={on_error!r} cannot be called; leave it out to have exceptions logged")
         self.name = name
         self._on_error = on_error
         self._interrupted: list[TimerTask] = []  # what a close() that ran into an exit did not run
         self._alarm = Alarm()
         self._driver: Driver | None = None
         self._death: BaseException | None = None
+        _fork.timers.add(self)
 
     def __repr__(self) -> str:
         state = "dead" if self._death else "open" if self._is_open else "closed"
+        if self._parent_pid is not None:
+            state = f"left in process {self._parent_pid}, which forked this one"
         return f"<{type(self).__name__} {self.name!r} {state}, {self.size} pending>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise not_to_be_copied(self)
 
     def start(self) -> Self:
         """Give the timer its driver (on a `ManualClock`, the clock). Starting twice is starting once."""
@@ -84,7 +98,10 @@ class Driven(Wheels):
 
     def advance_clock(self, timeout_ms: int = 0) -> int:
         """Run what is due, waiting at most `timeout_ms` for the next bucket; return how many tasks ran."""
-        until_ns = self.clock.now_ns() + whole_ms(timeout_ms, "timeout_ms") * NS_PER_MS
+        timeout_ms = whole_ms(timeout_ms, "timeout_ms")
+        until_ns = self.clock.now_ns() + timeout_ms * NS_PER_MS
+        if until_ns > MAX_MS * NS_PER_MS:
+            raise too_far(timeout_ms, MAX_MS - ms_at_or_after(self.clock.now_ns()), "timeout_ms")
         if not self._is_open:
             self._refuse()
         has_slept = False
@@ -94,7 +111,7 @@ class Driven(Wheels):
                 if left_ns <= 0:
                     break
                 has_slept = True
-                if not self._sleep(left_ns):
+                if not self._sleep(min(left_ns, LONGEST_SLEEP_NS)):
                     break
             return ran
         finally:
@@ -105,8 +122,11 @@ class Driven(Wheels):
         """Stop, and return the tasks left undone, soonest first; or run them here and now. Twice is once.
 
         A task that is running meanwhile is waited for, unless it is the one that closes. When Ctrl-C or an exit in a
-        task interrupts the running here and now, closing again goes on with the rest.
+        task interrupts the running here and now, closing again goes on with the rest. In a forked child this does
+        nothing: the tasks are the parent's.
         """
+        if self._parent_pid is not None:
+            return []
         left = deque(self._take_all(TaskState.EXPIRED if run_pending else TaskState.IDLE))
         self._alarm.set()
         if self._driver is not None:
@@ -164,12 +184,25 @@ class Driven(Wheels):
         if not isinstance(exception, Exception) and not (self._driver and self._driver.is_current()):
             raise exception  # Ctrl-C and sys.exit() belong to whoever moves the timer by hand
 
+    def _leave_behind(self, parent_pid: int) -> None:
+        """This is a forked child now: whatever thread or loop drives the timer is not in it."""
+        is_driven = self._driver is not None and not isinstance(self._driver, ClockDriver)
+        if is_driven and (self._is_open or self._death is not None):
+            self._parent_pid = parent_pid
+            self._is_open = False
+
+    def _check_process(self) -> None:
+        if self._parent_pid is not None:
+            _fork.refuse_in_child(f"timer {self.name!r}", self._parent_pid)
+
     def _refuse_to_extend(self) -> bool:
+        self._check_process()
         if self._death is not None:
             self._refuse()
         return False
 
     def _refuse(self) -> NoReturn:
+        self._check_process()
         if self._death is not None:
             raise ReaperDiedError(
                 f"the driver of timer {self.name!r} died of {self._death!r}; "

@@ -3,7 +3,7 @@
 * No record that was acknowledged to acks=all, or read by a consumer, is lost while one replica in sync survives.
 * Every request is answered once, and not later than its timeout plus one tick.
 * No high watermark is beyond the end of any replica in sync; consumers never read past it.
-* The generations of a group strictly increase.
+* The generations of a group strictly increase; what its members have committed is kept.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..cluster import Cluster
-from ..delayed_produce import ProduceResult
-from ..fetch import FetchResult
-from ..group import JoinResponse
+from ..cluster.cluster import Cluster
+from ..cluster.metadata import PartitionState
+from ..groups.group import Group
+from ..groups.messages import JoinResponse
 from ..log import Log, Record
-from ..metadata import PartitionState
-from ..request import DelayedRequest
+from ..requests.delayed_produce import ProduceResult
+from ..requests.fetch import FetchResult
+from ..requests.request import DelayedRequest
 from ..topic import TopicPartition
 
 TICK_MS = 1
@@ -40,7 +41,9 @@ class Audit:
         self.consumed = 0
         self._promised: dict[TopicPartition, dict[int, bytes]] = {}
         self._open: dict[int, DelayedRequest[Any]] = {}
-        self._generations: dict[str, int] = {}
+        self._generations: dict[Group, int] = {}
+        """One that is deleted and made again is another group."""
+        self._committed: dict[str, dict[TopicPartition, int]] = {}
         self._rosters: dict[tuple[str, int], set[str]] = {}
 
     # While it goes on
@@ -78,15 +81,19 @@ class Audit:
             if roster != set(response.members):
                 self._fail(f"group {group}: generation {response.generation} has two rosters")
 
+    def committed(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """A member has committed offsets, and was told that they are kept."""
+        self._committed.setdefault(group, {}).update(offsets)
+
     def check(self) -> None:
         """Look at everything there is just now."""
         with self._cluster.engine.turns:
             for partition, state in self._cluster.controller.partitions.items():
                 self._check_watermarks(partition, state)
             for name, group in self._cluster.groups.groups.items():
-                if group.generation < self._generations.get(name, 0):
-                    self._fail(f"group {name}: generation {group.generation} after {self._generations[name]}")
-                self._generations[name] = group.generation
+                if group.generation < self._generations.get(group, 0):
+                    self._fail(f"group {name}: generation {group.generation} after {self._generations[group]}")
+                self._generations[group] = group.generation
             for request in self._open.values():
                 if self._cluster.engine.now_ms() > request.opened_ms + request.delay_ms + TICK_MS:
                     self._fail(f"{request.key}: still unanswered after its timeout")
@@ -99,6 +106,9 @@ class Audit:
             for partition, state in self._cluster.controller.partitions.items():
                 if state.leader is not None and self._cluster.brokers[state.leader].is_up:
                     self._check_leader(partition, state)
+        for group, offsets in self._committed.items():
+            if self._cluster.groups.fetch_offsets(group) != offsets:
+                self._fail(f"group {group}: {offsets} were committed, {self._cluster.groups.fetch_offsets(group)} kept")
 
     def check_closed(self) -> None:
         """The cluster is closed: nothing waits, nothing is armed, everybody has an answer."""
@@ -147,7 +157,7 @@ class Audit:
         assert state.leader is not None
         missing = self._cluster.controller.live.intersection(state.replicas).difference(state.isr)
         if missing:
-            self._fail(f"{partition}: brokers {missing} are well and not in sync: {state}")
+            self._fail(f"{partition}: brokers {missing} are live but not in sync: {state}")
         log = self._log(partition, state.leader)
         for offset, value in self._promised.get(partition, {}).items():
             if offset >= log.start_offset and (offset >= log.end_offset or log[offset].value != value):

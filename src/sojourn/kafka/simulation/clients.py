@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from ..admin import NewTopic
-from ..cluster import Cluster
+from ..cluster.admin import NewTopic
+from ..cluster.cluster import Cluster
+from ..cluster.replica_manager import HIGH_WATERMARK, Acks, ReplicaManager
 from ..error import Error
-from ..fetch import FetchResult
-from ..replica_manager import HIGH_WATERMARK, Acks, ReplicaManager
+from ..requests.fetch import FetchResult
 from ..topic import TopicPartition
 from .audit import Audit
 
@@ -87,9 +87,9 @@ class Producer(Client):
         self._records = self._new_records(seed)
 
     def step(self) -> None:
-        found = self.some_leader(self._topic)
-        if found is not None:
-            broker, led = found
+        target = self.some_leader(self._topic)
+        if target is not None:
+            broker, led = target
             chosen = self.random.sample(led, min(len(led), self.random.randint(1, 3)))
             values = {p: [next(self._records) for _ in range(self.random.randint(1, 3))] for p in chosen}
             acks = self.random.choice(ACKS)
@@ -116,11 +116,11 @@ class Consumer(Client):
         self._offsets: dict[TopicPartition, int] = {}
 
     def step(self) -> None:
-        found = self.some_leader(self._topic)
-        if found is None:
+        target = self.some_leader(self._topic)
+        if target is None:
             self._again()
             return
-        broker, led = found
+        broker, led = target
         positions = {partition: self._offsets.get(partition, 0) for partition in led}
         request = broker.fetch(positions, self.random.randint(1, 300), self.random.randint(*self.load.poll_wait_ms))
         self.audit.follow(request)
@@ -166,9 +166,9 @@ class Administrator(Client):
         self.audit.follow(self.cluster.admin.elect_leaders(partitions, timeout_ms=self._timeout_ms()))
 
     def _trim(self) -> None:
-        found = self.some_leader(self._topic)
-        if found is not None:
-            broker, led = found
+        target = self.some_leader(self._topic)
+        if target is not None:
+            broker, led = target
             offset = self.random.choice((HIGH_WATERMARK, self.random.randint(0, 20)))
             self.audit.follow(broker.delete_records(dict.fromkeys(led, offset), self._timeout_ms()))
 

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from random import Random
 
 from ...errors import ConfigError
-from ..broker import CONTROLLER
-from ..cluster import Cluster
-from ..network import Node
+from ..cluster.broker import CONTROLLER
+from ..cluster.cluster import Cluster
+from ..cluster.network import Node
 from .clients import Range
 
 FAULTS = ("crash", "cut", "loss", "member", "pause")

@@ -1,10 +1,11 @@
-"""Members of a group for a simulated cluster: they join, sync, heartbeat, and now and then die or leave."""
+"""Members of a group for a simulated cluster: they join, sync, heartbeat, commit, and now and then die or leave."""
 
 from __future__ import annotations
 
-from ..cluster import Cluster
+from ..cluster.cluster import Cluster
 from ..error import Error
-from ..group import JoinResponse, SyncResponse
+from ..groups.messages import JoinResponse, SyncResponse
+from ..topic import TopicPartition
 from .audit import Audit
 from .clients import Client, Load
 
@@ -29,15 +30,25 @@ class GroupMember(Client):
         self.engine.schedule(self.random.randint(0, self.load.session_ms), self._join)
 
     def step(self) -> None:
-        """A heartbeat; or, if the member may die, its end for a while."""
+        """A heartbeat, or a commit instead; or, if the member may die, its end for a while."""
         if self._dies and self.random.random() < 0.02:
             self._die()
             return
-        error = self._groups.heartbeat(GROUP, self._generation, self._id, instance_id=self._instance_id)
+        error = self._commit() if self.random.random() < 0.2 else self._heartbeat()
         if error.is_ok:
             self._again()
         else:
             self._rejoin(error)
+
+    def _heartbeat(self) -> Error:
+        return self._groups.heartbeat(GROUP, self._generation, self._id, instance_id=self._instance_id)
+
+    def _commit(self) -> Error:
+        offsets = {TopicPartition("orders", self.random.randint(0, 2)): self.random.randint(0, 1_000)}
+        error = self._groups.commit_offsets(GROUP, offsets, self._generation, self._id, instance_id=self._instance_id)
+        if error.is_ok:
+            self.audit.committed(GROUP, offsets)
+        return error
 
     def _die(self) -> None:
         """With or without a word; back later, without its id."""
@@ -79,7 +90,7 @@ class GroupMember(Client):
 
     def _rejoin(self, error: Error) -> None:
         """Join again, as whoever the error leaves us."""
-        if error in (Error.UNKNOWN_MEMBER_ID, Error.FENCED_INSTANCE_ID):
+        if error in (Error.UNKNOWN_MEMBER_ID, Error.FENCED_INSTANCE_ID, Error.GROUP_MAX_SIZE_REACHED):
             self._id = ""
         if not self.is_stopped:
             self.engine.schedule(self.random.randint(1, max(1, self.load.session_ms // 10)), self._join)

@@ -8,8 +8,8 @@ from functools import partial
 from random import Random
 
 from ...clock import ManualClock
-from ..cluster import Cluster
-from ..network import Network
+from ..cluster.cluster import Cluster
+from ..cluster.network import Network
 from ..operation_log import OperationLog
 from ..settings import Settings
 from .audit import Audit
@@ -58,7 +58,9 @@ def harsh_plan(seed: int) -> Plan:
             session_ms=250,
             group_initial_delay_ms=60,
             group_min_session_ms=1,
+            group_new_member_join_ms=100,
             mutation_rate=random.choice((None, 5)),
+            group_max_size=random.choice((2, 100)),
         ),
         load=Load(
             produce_every_ms=(5, 50),

@@ -8,15 +8,7 @@ within an instant does not matter. `Operations` and `Verdicts` are columns too, 
 Everything here is NumPy over whole columns; Python runs once for each leaf of a rule, and for each different text in
 the column `missing`: never for each row. No clock, no I/O, nothing but NumPy and `sojourn.rules`.
 
-With events that come in pieces, no event stamped <= w being still to come:
-
-    is_open = verdicts.at > w                        # the others are final; a `met_at` > w is not known yet
-    rows = still_needed(rule, events, operations, is_open)
-
-Keep those rows of `events` and those of `operations`: together with the next piece, sorted, they give the same verdicts
-as all events would. (`Operations.first` is a place among rows: `given` finds it anew.) Whether a key under
-`per = "first"` was opened before is for the caller to remember. `counted` tells the least that must be kept, operation
-by operation.
+`counted` tells the least that must be kept of the events of an operation, for events that lie in several places.
 """
 
 from .columns import NEVER as NEVER
@@ -34,7 +26,6 @@ from .judge import NOTHING as NOTHING
 from .judge import Verdicts as Verdicts
 from .judge import Words as Words
 from .judge import judge as judge
-from .keep import still_needed as still_needed
 from .openings import given as given
 from .openings import opening_rows as opening_rows
 from .openings import openings as openings

@@ -23,13 +23,28 @@ UNREADABLE = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column of numbers, int64 or float64; where `is_number` is false, what stands there is void."""
+    """A column of numbers; where `is_number` is false, what stands there is void.
+
+    `values`  float64; or int64, in units of 10**-scale; or, where those do not fit, several int64 per number, in the
+              same units: a row of digits in base 2**31 (`limbs`), the lowest first. The last has the sign.
+    """
 
     values: NDArray[Any]
     is_number: Flags
+    scale: int = 0
 
     def take(self, rows: Ints) -> Numbers:
-        return Numbers(self.values[rows], self.is_number[rows])
+        return Numbers(self.values[rows], self.is_number[rows], self.scale)
+
+    @property
+    def is_float(self) -> bool:
+        return self.values.dtype.kind == "f"
+
+    @property
+    def is_amount(self) -> Flags:
+        """Where there is a number that can be added up."""
+        top = self.values if self.values.ndim == 1 else self.values[:, -1]
+        return self.is_number & (top >= 0) & (top < np.inf)
 
 
 @dataclass(frozen=True)
@@ -132,6 +147,4 @@ def number_of(leaf: Total | Reached) -> str:
 
 def is_readable(leaf: Leaf, numbers: Numbers) -> Flags:
     """Where there is a number that the leaf can use, as `rules.event_error` has it."""
-    if isinstance(leaf, Total):
-        return numbers.is_number & (numbers.values >= 0) & (numbers.values < np.inf)
-    return numbers.is_number
+    return numbers.is_amount if isinstance(leaf, Total) else numbers.is_number

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import ceil, inf, nextafter
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...rules import Leaf, Reached, Seen, Total
-from ...rules.event import Number
-from .amounts import RunningSum
+from ...rules.account import Progress
+from .amounts import RunningSum, is_at_least
 from .columns import NEVER, Events, Lane, Lanes, number_of
 from .search import Flags, Ints, Minima, count_until, order_by, ranges
 
@@ -38,7 +36,7 @@ class Evidence(Protocol):
     holds_from: Ints
     """When the leaf comes to hold; NEVER if it does not."""
 
-    def have(self, chosen: Ints, until: Ints) -> tuple[Ints, list[int] | None]:
+    def have(self, chosen: Ints, until: Ints) -> tuple[Ints, list[Progress] | None]:
         """How far it had come by then, for these operations: as `Progress.have`, or as places in a list of them."""
 
     def counted(self) -> tuple[Ints, Ints]:
@@ -61,7 +59,7 @@ def evidence(leaf: Leaf, lanes: Lanes, events: Events, operations: Operations) -
 
 def reaching(leaf: Reached, lane: Lane, events: Events) -> Lane:
     """Of a lane, the rows that reached a level: the first of each source, where the leaf tells sources apart."""
-    reached = lane.only(events, _at_least(leaf.at_least, events.numbers[number_of(leaf)].values[lane.rows]))
+    reached = lane.only(events, is_at_least(events.numbers[number_of(leaf)].take(lane.rows), leaf.at_least))
     return reached if leaf.by == 1 else reached.only(events, _previous(reached, events) < 0)
 
 
@@ -128,7 +126,7 @@ class Amounts:
     """A sum, from the opening of each operation on."""
 
     def __init__(self, leaf: Total, lane: Lane, events: Events, operations: Operations) -> None:
-        self._sum = RunningSum(events.numbers[leaf.of].values[lane.rows], leaf.at_least)
+        self._sum = RunningSum(events.numbers[leaf.of].take(lane.rows), leaf.at_least)
         self._at = lane.at
         self._rows = lane.rows
         self._low = lane.before[operations.first]
@@ -136,7 +134,7 @@ class Amounts:
         self._last = self._sum.first_enough(self._low, self._high)
         self.holds_from = _times(lane.at, self._last, self._last < self._high)
 
-    def have(self, chosen: Ints, until: Ints) -> tuple[Ints, list[int]]:
+    def have(self, chosen: Ints, until: Ints) -> tuple[Ints, list[Progress]]:
         low = self._low[chosen]
         return self._sum.between(low, low + count_until(self._at, low, self._high[chosen], until))
 
@@ -165,27 +163,6 @@ def _previous(lane: Lane, events: Events) -> Ints:
     previous = np.full(len(order), -1)
     previous[order[1:][is_same]] = order[:-1][is_same]
     return previous
-
-
-def _at_least(level: Number, values: NDArray[Any]) -> Flags:
-    """Where a value is >= level: exactly, where NumPy would round one to the type of the other."""
-    if values.dtype.kind == "f":
-        bound: Number = _float_from(level)
-    else:
-        bound = ceil(level)
-        if not -(2**63) <= bound < 2**63:
-            return np.full(len(values), bound < 0)
-    is_reached: Flags = values >= bound
-    return is_reached
-
-
-def _float_from(level: Number) -> float:
-    """The least float that is >= level."""
-    try:
-        nearest = float(level)
-    except OverflowError:
-        nearest = inf if level > 0 else -inf
-    return nearest if nearest >= level else nextafter(nearest, inf)
 
 
 def _spread(rows: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:

@@ -38,6 +38,7 @@ class Verdicts(NamedTuple):
     `deadline`    the one in force at `at`.
     `met_at`      NEVER if the condition is not met by the events there are.
     `decided_by`, `missing`   as in an outcome table.
+    `cancelled_at`   the first cancellation since the opening, whatever the deadline; NEVER if there is none.
 
     If no event stamped <= w is still to come, those with `at` <= w are final, but for a `met_at` > w.
     """
@@ -48,6 +49,7 @@ class Verdicts(NamedTuple):
     met_at: Ints
     decided_by: Words
     missing: Words
+    cancelled_at: Ints
 
 
 def judge(rule: Rule, events: Events, operations: Operations, lanes: Lanes | None = None) -> Verdicts:
@@ -59,16 +61,22 @@ def judge(rule: Rule, events: Events, operations: Operations, lanes: Lanes | Non
     cancelled_at = _cancelled_at(rule, events, operations, lanes)
     chains = Chains(lanes[rule.keeps_alive], events, operations) if rule.keeps_alive is not None else None
     deadline = operations.deadline if chains is None else chains.deadline()
-    ending, at = _verdict(met_at, cancelled_at, deadline)
+    ending, at = verdict(met_at, cancelled_at, deadline)
     if chains is not None:
         cancelled = np.flatnonzero(ending == CANCELLED)
         deadline[cancelled] = chains.deadline_at(cancelled, at[cancelled])
     return Verdicts(
-        ending, at, deadline, met_at, _decided_by(rule, ending, known, count), _missing(rule, ending, at, known)
+        ending,
+        at,
+        deadline,
+        met_at,
+        _decided_by(rule, ending, known, count),
+        _missing(rule, ending, at, known),
+        cancelled_at,
     )
 
 
-def _verdict(met_at: Ints, cancelled_at: Ints, deadline: Ints) -> tuple[NDArray[np.int8], Ints]:
+def verdict(met_at: Ints, cancelled_at: Ints, deadline: Ints) -> tuple[NDArray[np.int8], Ints]:
     """As `law.verdict`: at the same instant completed before cancelled before expired."""
     is_completed = (met_at <= deadline) & (met_at <= cancelled_at)
     is_cancelled = ~is_completed & (cancelled_at <= deadline)
@@ -139,9 +147,11 @@ def _missing(rule: Rule, ending: NDArray[np.int8], at: Ints, known: Evidences) -
     return Words(codes, texts)
 
 
-def _missing_text(until: Condition, state: tuple[int, ...], found: Mapping[Leaf, tuple[Ints, list[int] | None]]) -> str:
+def _missing_text(
+    until: Condition, state: tuple[int, ...], found: Mapping[Leaf, tuple[Ints, list[Progress] | None]]
+) -> str:
     have = {
-        leaf: Progress(value if amounts is None else amounts[value])
+        leaf: Progress(value) if amounts is None else amounts[value]
         for value, (leaf, (_, amounts)) in zip(state, found.items(), strict=True)
     }
     return missing_text(until, have.__getitem__)

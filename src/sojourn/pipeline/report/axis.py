@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...rules import duration_text
-from ..bins import Bins, Ints
-from ..tally import Tally
+from ..results.bins import Bins, Ints
+from ..results.tally import Tally
 from .scale import duration_step, multiples
 
 COLUMNS = 64

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..tally import STATUSES, Counts, Tally
+from ..results.tally import STATUSES, Counts, Tally
 from .axis import Axis
 from .plot import Plot
 from .scale import calendar, count_step, duration_step, spread

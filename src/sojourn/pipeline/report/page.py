@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 
 from ...rules import Rule
-from ..tally import Tallies, Tally, total
+from ..results.tally import Tallies, Tally, total
 from .parts import Column, section, table
 from .scale import date_text
 from .sections import sections
@@ -80,6 +80,8 @@ class Report:
 
 def _period(tally: Tally) -> str:
     bins = tally.opened_at
+    if not len(bins.places):
+        return "in which nothing opened"
     first, last = (date_text(int(place) * bins.width) for place in bins.places[[0, -1]])
     return first if first == last else f"{first} to {last}"
 

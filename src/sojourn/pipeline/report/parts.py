@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from ..tally import STATUSES, Counts
+from ..results.tally import STATUSES, Counts
 from .plot import Plot
 from .words import Words, count_text, share_text
 

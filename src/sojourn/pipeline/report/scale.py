@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...rules import duration_text
-from ..bins import DAY, HOUR, MINUTE, SECOND, Bins, Ints
+from ..results.bins import DAY, HOUR, MINUTE, SECOND, Bins, Ints
 
 _STEPS = tuple(
     unit * times

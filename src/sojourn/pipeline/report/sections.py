@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from ...rules import Never, Outcome, Rule, duration_text
-from ..deadlines import Deadline
-from ..schema import NEVER_MET
-from ..tally import Counts, Tally
+from ..results.deadlines import Deadline
+from ..results.tally import Counts, Tally
+from ..schema import CANCELLED, NEVER_MET, UNKNOWN
 from . import charts
 from .axis import Axis
 from .parts import Column, figure, key, numbers, paragraph, section, split, table
@@ -26,6 +26,12 @@ def sections(rule: Rule, tally: Tally, by: str | None) -> Iterator[str]:
     """All that there is to say of a rule, as HTML, the most important first."""
     words = words_of(rule)
     yield section(None, numbers(tally.counts, words))
+    if tally.counts.opened:
+        yield from what_opened(rule, tally, by, words)
+    yield section("The rule", paragraph(f"{rule}."), f"<pre>{escape(rule.to_toml().strip())}</pre>")
+
+
+def what_opened(rule: Rule, tally: Tally, by: str | None, words: Words) -> Iterator[str]:
     yield over_time(tally, words)
     if isinstance(rule.until, Never):
         yield section("How long they were pending", figure(charts.lifetimes(tally, words), key(tally.counts, words)))
@@ -38,7 +44,6 @@ def sections(rule: Rule, tally: Tally, by: str | None) -> Iterator[str]:
     yield from examples(tally, words)
     if len(tally.missing) > 1:
         yield missing(tally)
-    yield section("The rule", paragraph(f"{rule}."), f"<pre>{escape(rule.to_toml().strip())}</pre>")
 
 
 def over_time(tally: Tally, words: Words) -> str:
@@ -62,19 +67,19 @@ def waiting(tally: Tally, axis: Axis, words: Words) -> str:
 
 def what_if(rule: Rule, tally: Tally, axis: Axis) -> str:
     note = "The curve is the share that would have completed, by deadline."
-    if rule.cancels:
+    if not tally.is_all_known:
         note += f" Under a longer one some of them may have been cancelled by {rule.cancels}."
     return section(
         "What if the deadline were another",
         paragraph(needed(tally, axis)),
         figure(charts.share_met(tally, axis), note=note),
-        what_if_table(tally, axis),
+        what_if_table(tally, axis, words_of(rule)),
     )
 
 
 def needed(tally: Tally, axis: Axis) -> str:
     """The deadline under which nine in ten would have completed, if there is any; half, if that is too much."""
-    met, opened = tally.counts.completed + tally.counts.met_late, tally.counts.opened
+    met, opened = int(tally.slack.counts.sum()), tally.counts.opened
     unmet = f"{share_text(opened - met, opened)} did not complete under any deadline."
     for share, words in ((0.9, "nine in ten"), (0.5, "half")):
         if met >= share * opened:
@@ -83,19 +88,23 @@ def needed(tally: Tally, axis: Axis) -> str:
     return unmet
 
 
-def what_if_table(tally: Tally, axis: Axis) -> str:
+def what_if_table(tally: Tally, axis: Axis, words: Words) -> str:
     now = Deadline(0, is_shift=True) if axis.allowed is None else Deadline(axis.allowed)
     tried = {**tally.what_if, now: tally.counts}
     order = sorted(tried, key=lambda deadline: (deadline.is_shift, deadline.ms))
     columns = [Column("deadline"), Column("completed", "n"), Column("share", "n")]
     columns += [Column("met late", "n"), Column("never met", "n wide")]
-    rows = [[deadline_text(deadline), *what_if_cells(tried[deadline])] for deadline in order]
+    names = [name for name in (CANCELLED, UNKNOWN) if any(getattr(counts, name) for counts in tried.values())]
+    columns += [Column(words[name], "n wide") for name in names]
+    rows = [[deadline_text(deadline), *what_if_cells(tried[deadline], names)] for deadline in order]
     return table(columns, rows, marked=order.index(now))
 
 
-def what_if_cells(counts: Counts) -> list[str]:
+def what_if_cells(counts: Counts, further: Sequence[str]) -> list[str]:
+    """So that a row adds up, all that there are."""
     share = share_text(counts.completed, counts.opened)
-    return [count_text(counts.completed), share, count_text(counts.met_late), count_text(counts.never_met)]
+    others = [counts.met_late, counts.never_met, *(getattr(counts, name) for name in further)]
+    return [count_text(counts.completed), share, *map(count_text, others)]
 
 
 def deadline_text(deadline: Deadline) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...rules import Never, Rule
-from ..tally import STATUSES, Counts
+from ..results.tally import STATUSES, Counts
+from ..schema import NEVER_MET
 
 LONGEST = 120
 """How much of a key, a group or an explanation is shown."""
@@ -13,8 +14,8 @@ LONGEST = 120
 Words = Mapping[str, str]
 """What a reader calls each status."""
 
-_AWAITING: Words = dict(zip(STATUSES, ("completed", "met late", "never met", "cancelled"), strict=True))
-_AWAITING_NOTHING: Words = dict(zip(STATUSES, ("completed", "met late", "expired", "cancelled"), strict=True))
+_AWAITING: Words = dict(zip(STATUSES, ("completed", "met late", "never met", "cancelled", "cannot know"), strict=True))
+_AWAITING_NOTHING: Words = {**_AWAITING, NEVER_MET: "expired"}
 
 
 def words_of(rule: Rule) -> Words:

@@ -4,9 +4,14 @@ outcomes = stream.outcomes(events, rule, key="case_id", kind="activity", at="tim
 query = stream.write(outcomes, "outcomes/", checkpoint="checkpoint/")
 """
 
+import pyspark
+
+from ..spark.version import check_version
 from .frame import METRICS as METRICS
 from .frame import decided as decided
 from .frame import outcomes as outcomes
 from .frame import set_aside as set_aside
 from .sink import start as start
 from .sink import write as write
+
+check_version(pyspark.__version__)

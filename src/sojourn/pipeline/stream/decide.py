@@ -11,15 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from ..columns.outcomes import outcome_table
 from ..kernel import COMPLETED, EXPIRED, NEVER, Lanes, Operations, Verdicts, Words, given, judge, opening_rows, openings
 from ..kernel.alive import Chains
 from ..kernel.search import Flags, Ints
-from ..schema import DEADLINE, KEY, OPENED_AT
-from ..tables import outcome_table
+from ..schema import DEADLINE, KEY, OPENED_AT, OUTCOMES
 from .groups import Groups, Opened
 from .keep import needed_rows
-from .shape import DUE, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, PENDING, SINCE, TIME
+from .shape import DUE, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, PENDING, ROW_DEADLINE, SINCE, TIME
 
 NO_WATERMARK = np.iinfo(np.int64).min
 """Nothing is settled yet."""
@@ -48,10 +49,10 @@ def decide(groups: Groups, watermark: int = NO_WATERMARK) -> Step:
     if shape.rule.keeps_alive is not None:
         chains = Chains(lanes[shape.rule.keeps_alive], events, operations)
         opened = opened._replace(since=_alive_since(opened, chains, watermark))
-    is_spent = groups.is_spent.copy()
-    is_spent[row[is_told & (row >= 0)]] = True
+    told = np.flatnonzero(is_told & (row >= 0))
+    rows = _spent(groups, watermark, row[told], opened.ordinal[told])
     outcomes = _outcomes(groups, opened, verdicts, is_told)
-    return Step(outcomes, _kept(groups, lanes, watermark, opened, verdicts.at, ~is_told, is_spent))
+    return Step(outcomes, _kept(groups, lanes, watermark, opened, verdicts.at, ~is_told, rows))
 
 
 def _opened(groups: Groups, lanes: Lanes) -> tuple[Opened, Ints]:
@@ -59,12 +60,44 @@ def _opened(groups: Groups, lanes: Lanes) -> tuple[Opened, Ints]:
     rule, known = groups.shape.rule, groups.opened
     rows = opening_rows(rule, groups.events, lanes)
     found = openings(rule, groups.events, lanes, rows)
-    is_new = ~groups.is_spent[rows]
+    is_new, ordinal = ~groups.is_spent[rows], found.ordinal
     if rule.per == "first":
         is_new &= ~groups.is_claimed[found.group]
-    fresh = _chosen(Opened(found.group, found.opened_at, found.deadline, found.opened_at, found.ordinal), is_new)
+    elif groups.shape.plan.withins:
+        ordinal = least_left(found.first, ~is_new, groups.told_as[rows])
+    fresh = _chosen(Opened(found.group, found.opened_at, found.deadline, found.opened_at, ordinal), is_new)
     columns = [np.concatenate(pair) for pair in zip(fresh, known, strict=True)]
     return Opened(*columns), np.append(rows[is_new], np.full(len(known.group), -1))
+
+
+def least_left(instant: Ints, is_told: Flags, told_as: Ints) -> Ints:
+    """The numbers of openings, sorted by instant, then deadline: what was told keeps the number it was told under.
+
+    The others of its instant get the least that are left, in their order. Instants that are all told are of no concern.
+    """
+    places = np.flatnonzero(np.isin(instant, instant[~is_told]))
+    start = np.searchsorted(instant[places], instant[places])
+    is_taken = np.zeros(len(places), bool)
+    is_taken[(start + told_as[places] - 1)[is_told[places]]] = True
+    free = np.flatnonzero(~is_taken)
+    numbers = told_as.copy()
+    numbers[~is_told] = free - start[free] + 1
+    return numbers
+
+
+def _spent(groups: Groups, watermark: int, told: Ints, numbers: Ints) -> dict[str, pa.Array]:
+    """The rows, with those marked as spent whose operation is told, or certain.
+
+    One that is told keeps the number that it was told under, in the place of its deadline, which nobody asks for again.
+    """
+    is_spent = groups.is_spent | (groups.at < watermark)
+    is_spent[told] = True
+    columns = groups.rows | {IS_SPENT: pa.array(is_spent)}
+    if ROW_DEADLINE in columns:
+        number = np.zeros(len(is_spent), np.int64)
+        number[told] = numbers
+        columns[ROW_DEADLINE] = pc.if_else(pa.array(number > 0), pa.array(number), columns[ROW_DEADLINE])
+    return columns
 
 
 def _alive_since(opened: Opened, chains: Chains, watermark: int) -> Ints:
@@ -88,13 +121,21 @@ def _outcomes(groups: Groups, opened: Opened, verdicts: Verdicts, is_told: Flags
         np.where(ending == COMPLETED, at, NEVER),
         Words(verdicts.decided_by.codes[told], verdicts.decided_by.texts),
         Words(verdicts.missing.codes[told], verdicts.missing.texts),
+        verdicts.cancelled_at[told],
     )
     operations = Operations(group, opened_at, deadline, ordinal, since)
-    return outcome_table(groups.shape.rule, operations, ended, groups.key.take(pa.array(group)), time=TIME)
+    found = outcome_table(groups.shape.rule, operations, ended, groups.key.take(pa.array(group)), time=TIME)
+    return found.select(OUTCOMES.names)
 
 
 def _kept(
-    groups: Groups, lanes: Lanes, watermark: int, opened: Opened, ends: Ints, is_open: Flags, is_spent: Flags
+    groups: Groups,
+    lanes: Lanes,
+    watermark: int,
+    opened: Opened,
+    ends: Ints,
+    is_open: Flags,
+    columns_of_rows: dict[str, pa.Array],
 ) -> pa.RecordBatch:
     """What is still to be kept of the keys: of those of which something is, or was."""
     shape, count = groups.shape, len(groups.hash)
@@ -110,14 +151,13 @@ def _kept(
     pending = np.bincount(opened.group[is_open], minlength=count)
     in_rows, in_operations = (np.bincount(g, minlength=count) for g in (groups.group[rows], opened.group[certain]))
     chosen = np.flatnonzero(groups.was_kept | is_done | (in_rows > 0) | (in_operations > 0))
-    spent = is_spent | (groups.at < watermark)
     columns = {
         HASH: pa.array(groups.hash[chosen]),
         KEY: groups.key.take(pa.array(chosen)),
         DUE: pa.array(due[chosen]),
         PENDING: pa.array(pending[chosen]),
         IS_DONE: pa.array(is_done[chosen]),
-        EVENTS: _lists(shape.kept_row, in_rows[chosen], _taken(groups.rows | {IS_SPENT: pa.array(spent)}, rows)),
+        EVENTS: _lists(shape.kept_row, in_rows[chosen], _taken(columns_of_rows, rows)),
         OPERATIONS: _lists(shape.kept_operation, in_operations[chosen], _operation_columns(opened, certain)),
     }
     return pa.RecordBatch.from_arrays([columns[name] for name in shape.kept.names], schema=shape.kept)

@@ -14,6 +14,11 @@ class Files:
         self._jvm: Any = spark.sparkContext._jvm
         self._conf: Any = spark.sparkContext._jsc.hadoopConfiguration()
 
+    def full(self, path: str) -> str:
+        """The path with its file system, from the root on."""
+        at, files = self._at(path)
+        return str(files.makeQualified(at).toString())
+
     def exists(self, path: str) -> bool:
         at, files = self._at(path)
         return bool(files.exists(at))
@@ -53,6 +58,12 @@ class Files:
             stream.write(text.encode())
         finally:
             stream.close()
+
+    def write_whole(self, path: str, text: str) -> None:
+        """A new file, that is there with all of its text or not at all."""
+        draft = f"{path}.draft"
+        self.write(draft, text)
+        self.rename(draft, path)
 
     def _at(self, path: str) -> tuple[Any, Any]:
         at = self._jvm.org.apache.hadoop.fs.Path(path)

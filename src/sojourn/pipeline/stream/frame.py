@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
-from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from ...errors import ConfigError
 from ...rules import Duration, Rule, duration_ms, duration_text
 from .. import schema as S  # noqa: N812
+from ..columns.normal import number_types
 from ..plan import Plan
-from ..reasons import row_checks, rule_checks
-from ..spark_log import SparkLog, first_reason, row_as_json
-from .pack import ASIDE, IN_SCHEMA, LATE, OPENED, SHARD, Pack, Unpack
+from ..spark.rows import arrow_rows, arrow_schema
+from .pack import ASIDE, IN_SCHEMA, LATE, NEWEST, OPENED, SHARD, Pack, Unpack
 from .processor import OUT_SCHEMA, ShardProcessor
 from .settings import Settings, fingerprint, settings_of
-from .shape import HASH, Shape
+from .shape import Shape
 
 METRICS = "sojourn"
 """The name of the counts in a query's progress: opened, completed, expired, cancelled, late and quarantined."""
-
-_TIME = "time"
 
 
 def outcomes(
@@ -43,18 +39,15 @@ def outcomes(
     """The outcome of every operation that a stream opens: the columns of `schema.OUTCOMES`, and `aside`."""
     plan = Plan.of(rule, unit, key=key, kind=kind, at=at, source=source, value=value)
     _check(events, plan, shards)
-    log = SparkLog(events, plan)
-    shape = Shape(plan, {number: _number_type(events, plan, number) for number in plan.numbers}, eager)
+    log = arrow_schema(events)
+    shape = Shape(plan, number_types(plan, log), eager)
     late_ms = duration_ms(late)
     settings = settings_of(shape, late_ms, shards)
-    rows = _with_heartbeat(_read(events, log, shape)) if heartbeat else _read(events, log, shape)
-    packed = _of_use(rows, late_ms, shards).mapInArrow(Pack(shape), from_arrow_schema(IN_SCHEMA))
-    told = packed.groupBy(SHARD).transformWithState(
-        ShardProcessor(shape, fingerprint(settings)), OUT_SCHEMA, "append", "EventTime"
-    )
-    unpack = Unpack(shape)
-    unpacked = told.mapInArrow(unpack, from_arrow_schema(unpack.schema))
-    return _shown(unpacked, shape, late_ms, settings)
+    payloads = _payloads(events, Pack(shape, log, shards), late_ms, heartbeat=heartbeat)
+    processor = ShardProcessor(shape, fingerprint(settings), log, f"more than {duration_text(late_ms)} late")
+    told = payloads.groupBy(SHARD).transformWithState(processor, OUT_SCHEMA, "append", "EventTime")
+    unpack = Unpack()
+    return _shown(told.mapInArrow(unpack, from_arrow_schema(unpack.schema)), settings)
 
 
 def decided(outcomes: DataFrame) -> DataFrame:
@@ -75,80 +68,33 @@ def _check(events: DataFrame, plan: Plan, shards: int) -> None:
     plan.check_columns(events.columns)
 
 
-def _number_type(events: DataFrame, plan: Plan, number: str) -> pa.DataType:
-    is_whole = isinstance(events.schema[plan.column_of(number)].dataType, T.IntegralType)
-    return pa.int64() if is_whole else pa.float64()
-
-
-def _read(events: DataFrame, log: SparkLog, shape: Shape) -> DataFrame:
-    """The events as columns of `Shape.fresh`, with their time, and with a reason where they cannot be used."""
-    reason = first_reason(row_checks(log) + rule_checks(shape.rule, log))
-    columns = {
-        _TIME: F.timestamp_millis(log.at),
-        S.REASON: reason,
-        S.ROW: F.when(reason.isNotNull(), row_as_json()),
-        S.KEY: log.key,
-        S.KIND: log.kind_code,
-        S.AT: log.at,
-        S.SOURCE: log.source,
-        **{name: log.number(number) for number, name in shape.number_names.items()},
-    }
-    for within in shape.plan.withins:
-        columns[S.DEADLINE] = log.deadline(within)
-    return events.select(*(column.alias(name) for name, column in columns.items() if column is not None))
-
-
-def _with_heartbeat(rows: DataFrame) -> DataFrame:
-    """The same, and a row a second that carries nothing but the time of day."""
-    clock = rows.sparkSession.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
-    columns = [
-        (F.col("timestamp") if field.name == _TIME else F.lit(None).cast(field.dataType)).alias(field.name)
-        for field in rows.schema
-    ]
-    return rows.unionByName(clock.select(*columns))
-
-
-def _of_use(rows: DataFrame, late_ms: int, shards: int) -> DataFrame:
-    """The rows to pack. Those that no rule names still move the watermark.
+def _payloads(events: DataFrame, pack: Pack, late_ms: int, *, heartbeat: bool) -> DataFrame:
+    """The events, packed. A payload that holds nothing but a time still moves the watermark.
 
     So the filter must stay above it: Spark moves one that does not look at the time below.
     """
-    is_aside, is_named = F.col(S.REASON).isNotNull(), F.col(S.KIND).isNotNull()
-    hashed = F.xxhash64(S.KEY)
-    return (
-        rows.withWatermark(_TIME, f"{late_ms} milliseconds")
-        .where(F.when(F.col(_TIME).isNotNull(), is_aside | is_named).otherwise(is_aside))
-        .drop(_TIME)
-        .select(F.pmod(hashed, F.lit(shards)).cast("int").alias(SHARD), hashed.alias(HASH), "*")
-    )
+    pack.payloads(pack.log.empty_table())  # what cannot be read is refused here, not by the tasks
+    payloads = arrow_rows(events).mapInArrow(pack, from_arrow_schema(IN_SCHEMA))
+    if heartbeat:
+        payloads = payloads.unionByName(_ticks(events.sparkSession), allowMissingColumns=True)
+    holds_something = F.when(F.col(NEWEST).isNull(), F.col(ASIDE).isNotNull()).otherwise(F.col(SHARD).isNotNull())
+    return payloads.withWatermark(NEWEST, f"{late_ms} milliseconds").where(holds_something).drop(NEWEST)
 
 
-def _shown(rows: DataFrame, shape: Shape, late_ms: int, settings: Settings) -> DataFrame:
+def _ticks(spark: SparkSession) -> DataFrame:
+    """One row per second that carries nothing but the time of day."""
+    clock = spark.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
+    return clock.select(F.col("timestamp").alias(NEWEST))
+
+
+def _shown(rows: DataFrame, settings: Settings) -> DataFrame:
     """Outcomes, with what is none in the column `aside`, and counts in the query's progress."""
-    reason = F.when(F.col(LATE).isNotNull(), f"more than {duration_text(late_ms)} late").otherwise(F.col(S.REASON))
-    row = F.when(F.col(LATE).isNotNull(), F.to_json(_late_event(shape), {"ignoreNullFields": "false"})).otherwise(
-        F.col(S.ROW)
-    )
-    aside = F.when(reason.isNotNull(), F.struct(reason.alias(S.REASON), row.alias(S.ROW)))
+    aside = F.when(F.col(S.REASON).isNotNull(), F.struct(S.REASON, S.ROW))
     endings = [F.count_if(F.col(S.OUTCOME) == ending).alias(ending) for ending in S.ENDINGS]
+    opened, late = (F.coalesce(F.sum(name), F.lit(0)) for name in (OPENED, LATE))
+    counts = [opened.alias(OPENED), *endings, late.alias(LATE), (F.count(S.REASON) - late).alias("quarantined")]
     return (
-        rows.observe(
-            METRICS,
-            F.coalesce(F.sum(OPENED), F.lit(0)).alias(OPENED),
-            *endings,
-            F.count(LATE).alias(LATE),
-            F.count(S.REASON).alias("quarantined"),
-        )
+        rows.observe(METRICS, *counts)
         .where(F.col(OPENED).isNull())
         .select(*S.OUTCOMES.names, aside.alias(ASIDE, metadata={METRICS: settings}))
     )
-
-
-def _late_event(shape: Shape) -> Column:
-    """An event that came too late, under the names of the log."""
-    plan, of = shape.plan, {ours: F.col(f"{LATE}.{ours}") for ours in shape.plan.columns if ours != S.VALUE}
-    of[S.KIND] = F.element_at(F.array(*map(F.lit, plan.kinds)), of[S.KIND] + 1)
-    of[S.AT] = F.timestamp_millis(of[S.AT])
-    named = [column.alias(plan.columns[ours]) for ours, column in of.items()]
-    numbers = [F.col(f"{LATE}.{name}").alias(plan.column_of(number)) for number, name in shape.number_names.items()]
-    return F.struct(*named, *numbers)

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..kernel import UNREADABLE, Events, Numbers
+from ..columns.normal import kernel_events
+from ..kernel import UNREADABLE, Events
 from ..kernel.search import Flags, Ints
-from ..schema import AT, DEADLINE, KEY, KIND, OPENED_AT, SOURCE
-from .shape import EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, SINCE, Shape
+from ..schema import AT, DEADLINE, KEY, KIND, OPENED_AT
+from .shape import EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, ROW_DEADLINE, SINCE, Shape
 
 
 class Keys(NamedTuple):
@@ -70,6 +71,12 @@ class Groups:
         return _flags(self.rows[IS_SPENT])
 
     @cached_property
+    def told_as(self) -> Ints:
+        """Where rows name their deadlines: of a row whose operation was told early, the number it was told under."""
+        number: Ints = self.rows[ROW_DEADLINE].to_numpy()
+        return number
+
+    @cached_property
     def is_claimed(self) -> Flags:
         """Whether a key has, or had, an operation for certain."""
         is_claimed = self.is_done.copy()
@@ -79,20 +86,16 @@ class Groups:
     @cached_property
     def events(self) -> Events:
         """The rows, as the kernel reads them."""
-        source = self.rows.get(SOURCE)
-        return Events(
-            starts=np.searchsorted(self.group, np.arange(len(self.hash) + 1)),
-            at=self.at,
-            kind=self.kind,
-            kinds=self.shape.plan.kinds,
-            source=None if source is None else source.dictionary_encode("encode").indices.to_numpy(),
-            numbers={number: _numbers(self.rows[name]) for number, name in self.shape.number_names.items()},
-            deadlines={within: self._deadlines() for within in self.shape.plan.withins},
-        )
+        rows = dict(self.rows)
+        if ROW_DEADLINE in rows:
+            rows[ROW_DEADLINE] = pa.array(self._deadlines())
+        starts = np.searchsorted(self.group, np.arange(len(self.hash) + 1))
+        events = pa.RecordBatch.from_pydict(rows)
+        return kernel_events(self.shape.plan, events, np.arange(len(self.group)), starts, self.group)
 
     def _deadlines(self) -> Ints:
         """Rows that are spent come first in their instant, so that those that open go on counting after them."""
-        deadlines: Ints = self.rows[DEADLINE].fill_null(UNREADABLE).to_numpy()
+        deadlines: Ints = self.rows[ROW_DEADLINE].to_numpy()
         return np.where(self.is_spent & (deadlines != UNREADABLE), UNREADABLE + 1, deadlines)
 
 
@@ -147,8 +150,3 @@ def _ints(column: pa.Array) -> Ints:
 def _flags(column: pa.Array) -> Flags:
     values: Flags = column.to_numpy(zero_copy_only=False)
     return values
-
-
-def _numbers(column: pa.Array) -> Numbers:
-    is_number = column.is_valid().to_numpy(zero_copy_only=False)
-    return Numbers(column.fill_null(0).to_numpy(), is_number)

@@ -1,4 +1,4 @@
-"""What runs on Spark's executors before and after the shards: events into one payload a shard, payloads into rows.
+"""What runs on Spark's executors before and after the shards: rows into one payload per shard, payloads into rows.
 
 Spark's stateful operators cost much for each row. So a shard gets its events as one row that holds columns, and
 answers in the same way.
@@ -8,81 +8,100 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
-from ..parcels import settle_in
+from ..columns.normal import Normal, normal_form
+from ..columns.quarantine import set_aside
+from ..deal import hashes, shards_of_hashes
+from ..kernel.search import Ints
+from ..spark.parcels import gathered, prepare_worker
 from .shape import TIME, Shape, nothing
 
-SHARD, EVENTS, ASIDE, OUTCOMES, LATE, OPENED = "shard", "events", "aside", "outcomes", "late", "opened"
-"""The columns of payloads: SHARD, EVENTS and ASIDE on the way to a shard; OUTCOMES, LATE, ASIDE and OPENED from it."""
+SHARD, EVENTS, ROWS, ASIDE, NEWEST, OUTCOMES, LATE, OPENED = (
+    "shard",
+    "events",
+    "rows",
+    "aside",
+    "newest",
+    "outcomes",
+    "late",
+    "opened",
+)
+"""The columns of payloads. On the way to a shard: SHARD, EVENTS, the ROWS of the log that they are, ASIDE, and NEWEST,
+the time of the newest event that was read with them. From it: OUTCOMES, ASIDE, and the numbers of LATE and OPENED."""
 
-IN_SCHEMA = pa.schema([(SHARD, pa.int32()), (EVENTS, pa.binary()), (ASIDE, pa.binary())])
+IN_SCHEMA = pa.schema(
+    [(SHARD, pa.int32()), (EVENTS, pa.binary()), (ROWS, pa.binary()), (ASIDE, pa.binary()), (NEWEST, TIME)]
+)
 
 SET_ASIDE = pa.schema([(S.REASON, pa.string()), (S.ROW, pa.string())])
 """Rows that cannot be used."""
 
-ENOUGH_ROWS = 500_000
-"""So many rows are packed at once; more would only need more memory."""
-
 
 @dataclass(frozen=True)
 class Pack:
-    """Rows of `Shape.fresh` with a shard, or of `SET_ASIDE`, into payloads."""
+    """Maps rows of a log, with the columns of `log`, to payloads."""
 
     shape: Shape
+    log: pa.Schema
+    shards: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle_in()
-        gathered: list[pa.RecordBatch] = []
-        rows = 0
-        for batch in batches:
-            gathered.append(batch)
-            rows += batch.num_rows
-            if rows >= ENOUGH_ROWS:
-                yield self._packed(gathered)
-                gathered, rows = [], 0
-        if rows:
-            yield self._packed(gathered)
+        prepare_worker()
+        for table in gathered(batches):
+            yield self.payloads(table)
 
-    def _packed(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-        rows = pa.concat_batches(batches)
-        is_aside = rows[S.REASON].is_valid()
-        payloads = []
-        if is_aside.true_count:
-            aside = rows.filter(is_aside)
-            payloads.append({SHARD: 0, ASIDE: to_bytes(aside.select(SET_ASIDE.names))})
-            rows = rows.filter(rows[S.REASON].is_null())
-        payloads += [{SHARD: shard, EVENTS: to_bytes(part)} for shard, part in self._by_shard(rows)]
+    def payloads(self, table: pa.Table) -> pa.RecordBatch:
+        table = table.cast(self.log)
+        normal = normal_form(table, self.shape.plan, self.shape.normal)
+        aside = pa.concat_tables(set_aside(table, reasons) for reasons in normal.reasons).select(SET_ASIDE.names)
+        payloads = [{SHARD: 0, ASIDE: to_bytes(in_one_piece(aside))}] if aside.num_rows else []
+        payloads += self._events(table, normal)
+        newest = _newest(normal)
+        if newest is not None:
+            payloads = [payload | {NEWEST: newest} for payload in payloads or [{}]]
         return pa.RecordBatch.from_pylist(payloads, IN_SCHEMA)
 
-    def _by_shard(self, rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-        shard = rows[SHARD].to_numpy()
+    def _events(self, table: pa.Table, normal: Normal) -> Iterator[dict[str, Any]]:
+        """The rows that the rule can use, by shard."""
+        rows = normal.usable[normal.reasons[-1].reason[normal.usable] < 0]
+        events = normal.events.take(pa.array(rows))
+        hashed = hashes(events[S.KEY])
+        fresh = pa.RecordBatch.from_arrays([pa.array(hashed.view(np.int64)), *events.columns], schema=self.shape.fresh)
+        shard = shards_of_hashes(hashed, self.shards)
         order = np.argsort(shard, kind="stable")
-        shards, starts = np.unique(shard[order], return_index=True)
-        ordered = rows.select(self.shape.fresh.names).take(pa.array(order))
-        for place, (start, end) in zip(shards.tolist(), pairwise([*starts.tolist(), len(order)]), strict=True):
-            yield place, ordered.slice(start, end - start)
+        ordered, whole = fresh.take(pa.array(order)), in_one_piece(table.take(pa.array(rows[order])))
+        shards, starts, counts = np.unique(shard[order], return_index=True, return_counts=True)
+        for place, start, count in zip(shards.tolist(), starts.tolist(), counts.tolist(), strict=True):
+            part = (to_bytes(batch.slice(start, count)) for batch in (ordered, whole))
+            yield dict(zip((SHARD, EVENTS, ROWS), (place, *part), strict=True))
+
+
+def _newest(normal: Normal) -> Any:
+    """The time of the newest row that has one, whatever else is wrong with it."""
+    at: Ints = normal.events[S.AT].to_numpy()[normal.has_time]
+    return pa.scalar(int(at.max()) * 1000, TIME) if len(at) else None
 
 
 @dataclass(frozen=True)
 class Unpack:
-    """Payloads of shards into rows: outcomes, with REASON, ROW and LATE for what is none, and OPENED for counts."""
-
-    shape: Shape
+    """Maps payloads of shards to rows: outcomes; REASON and ROW for what is none; LATE and OPENED for counts."""
 
     @property
     def schema(self) -> pa.Schema:
-        outcome = [f.with_type(TIME if f.name in S.OUTCOME_TIMES else f.type).with_nullable(True) for f in S.OUTCOMES]
-        late = pa.struct([pa.field(S.KEY, pa.string()), *self.shape.row])
-        return pa.schema([*outcome, *SET_ASIDE, pa.field(LATE, late), pa.field(OPENED, pa.int64())])
+        return pa.schema([*self.outcomes, *SET_ASIDE, pa.field(LATE, pa.int64()), pa.field(OPENED, pa.int64())])
+
+    @property
+    def outcomes(self) -> pa.Schema:
+        fields = [f.with_type(TIME if f.name in S.OUTCOME_TIMES else f.type) for f in S.OUTCOMES]
+        return pa.schema([field.with_nullable(True) for field in fields])
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle_in()
+        prepare_worker()
         for batch in batches:
             for payload in batch.to_pylist():
                 yield from self._rows(payload)
@@ -92,19 +111,9 @@ class Unpack:
             yield self._filled(from_bytes(payload[OUTCOMES], self.outcomes))
         if payload[ASIDE] is not None:
             yield self._filled(from_bytes(payload[ASIDE], SET_ASIDE))
-        if payload[LATE] is not None:
-            yield self._late(from_bytes(payload[LATE], self.shape.fresh))
-        if payload[OPENED]:
-            yield self._filled(pa.RecordBatch.from_pydict({OPENED: pa.array([payload[OPENED]], pa.int64())}))
-
-    @property
-    def outcomes(self) -> pa.Schema:
-        return pa.schema(list(self.schema)[: len(S.OUTCOMES)])
-
-    def _late(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        fields = list(self.schema.field(LATE).type)
-        late = pa.StructArray.from_arrays([events[field.name] for field in fields], fields=fields)
-        return self._filled(pa.RecordBatch.from_pydict({LATE: late}))
+        if payload[LATE] or payload[OPENED]:
+            counts = {name: pa.array([payload[name] or 0], pa.int64()) for name in (LATE, OPENED)}
+            yield self._filled(pa.RecordBatch.from_pydict(counts))
 
     def _filled(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """These columns, and nulls in all others."""

@@ -11,12 +11,13 @@ from pyspark.sql import types as T  # noqa: N812  (as everybody does)
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from ...errors import ConfigError
+from ..columns.quarantine import as_json
 from ..kernel import NEVER
-from ..parcels import settle_in
+from ..spark.parcels import prepare_worker
 from .decide import NO_WATERMARK
-from .pack import ASIDE, EVENTS, LATE, OPENED, OUTCOMES, from_bytes, in_one_piece, to_bytes
+from .pack import ASIDE, EVENTS, LATE, OPENED, OUTCOMES, ROWS, SET_ASIDE, from_bytes, in_one_piece, to_bytes
 from .shape import Shape
-from .shard import Cache, Head, advance
+from .shard import Cache, Head, advance, is_late
 
 HEAD = T.StructType(
     [
@@ -30,7 +31,9 @@ SEGMENT_NUMBER = T.StructType([T.StructField("number", T.LongType())])
 SEGMENT = T.StructType([T.StructField("data", T.BinaryType())])
 """As types, not as texts: Python would have to ask the JVM what those mean."""
 
-OUT_SCHEMA = f"{OUTCOMES} binary, {LATE} binary, {ASIDE} binary, {OPENED} bigint"
+OUT_SCHEMA = f"{OUTCOMES} binary, {ASIDE} binary, {LATE} bigint, {OPENED} bigint"
+
+FIRST_TIMER = 1
 
 _cache = Cache()
 """Spark uses its Python processes again and again: what one has read for a micro-batch serves the next."""
@@ -54,7 +57,7 @@ class SparkStore:
         settings, segments, pending, wake_at = found
         if settings != self._settings:
             raise ConfigError(
-                "the checkpoint was written under another rule, or with other shards, late or eager; "
+                "the checkpoint was written under another rule, or with other columns, unit, shards, late or eager; "
                 "go on with those, or start with a new checkpoint"
             )
         return Head(tuple(segments), pending, wake_at)
@@ -71,54 +74,76 @@ class SparkStore:
         for number, data in added.items():
             self._segments.updateValue((number,), (data,))
         self._head.update((self._settings, list(new.segments), new.pending, new.wake_at))
-        if new.wake_at != old.wake_at:
-            if old.wake_at != NEVER and not self.is_awake:
-                self._handle.deleteTimer(old.wake_at)
-            if new.wake_at != NEVER:
-                self._handle.registerTimer(new.wake_at)
+        self._set_timer(_timer(old), _timer(new))
+
+    def _set_timer(self, old: int, new: int) -> None:
+        if new != old:
+            if old != NEVER and not self.is_awake:
+                self._handle.deleteTimer(old)
+            if new != NEVER:
+                self._handle.registerTimer(new)
+
+
+def _timer(head: Head) -> int:
+    """When Spark is to wake a shard: its watermark starts at the epoch, and a timer before that never fires."""
+    return max(head.wake_at, FIRST_TIMER)
 
 
 class ShardProcessor(StatefulProcessor):
-    """`settings` says what the state was written under; no other may go on with it."""
+    """`settings` says what the state was written under: no other may go on with it.
 
-    def __init__(self, shape: Shape, settings: str) -> None:
+    `log` has the columns of the rows that come with events; one that is late is set aside, as `late` says.
+    """
+
+    def __init__(self, shape: Shape, settings: str, log: pa.Schema, late: str) -> None:
         self._shape = shape
         self._settings = settings
+        self._log = log
+        self._late = late
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        settle_in()
+        prepare_worker()
         self._store = SparkStore(handle, self._settings)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        watermark = _watermark(timerValues)
         fresh = []
         for row in rows:
             if row[ASIDE] is not None:
                 yield _row(aside=bytes(row[ASIDE]))
             else:
                 fresh.append(from_bytes(bytes(row[EVENTS]), self._shape.fresh))
+                yield from self._too_late(is_late(fresh[-1], watermark), bytes(row[ROWS]))
         if fresh:
-            yield from self._advance(fresh, timerValues)
+            yield from self._advance(fresh, watermark)
+
+    def _too_late(self, late: pa.Array, rows: bytes) -> Iterator[Row]:
+        count = late.true_count
+        if count:
+            texts = as_json(pa.Table.from_batches([from_bytes(rows, self._log).filter(late)]))
+            aside = pa.RecordBatch.from_arrays([pa.repeat(self._late, count), texts], schema=SET_ASIDE)
+            yield _row(aside=to_bytes(aside), late=count)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
         self._store.is_awake = True
-        yield from self._advance([], timerValues)
+        yield from self._advance([], _watermark(timerValues))
         self._store.is_awake = False
 
     def close(self) -> None:
         pass
 
-    def _advance(self, fresh: list[pa.RecordBatch], timer_values: Any) -> Iterator[Row]:
-        watermark = timer_values.getCurrentWatermarkInMs()
-        told = advance(self._shape, self._store, _cache, fresh, watermark if watermark > 0 else NO_WATERMARK)
-        if told.outcomes.num_rows or told.late.num_rows or told.opened:
-            yield _row(
-                outcomes=to_bytes(in_one_piece(told.outcomes)) if told.outcomes.num_rows else None,
-                late=to_bytes(told.late) if told.late.num_rows else None,
-                opened=told.opened,
-            )
+    def _advance(self, fresh: list[pa.RecordBatch], watermark: int) -> Iterator[Row]:
+        told = advance(self._shape, self._store, _cache, fresh, watermark)
+        if told.outcomes.num_rows:
+            yield _row(outcomes=to_bytes(in_one_piece(told.outcomes)), opened=told.opened)
+        elif told.opened:
+            yield _row(opened=told.opened)
 
 
-def _row(
-    outcomes: bytes | None = None, late: bytes | None = None, aside: bytes | None = None, opened: int | None = None
-) -> Row:
-    return Row(**{OUTCOMES: outcomes, LATE: late, ASIDE: aside, OPENED: opened})
+def _watermark(timer_values: Any) -> int:
+    found = int(timer_values.getCurrentWatermarkInMs())
+    return found if found > 0 else NO_WATERMARK
+
+
+def _row(outcomes: bytes | None = None, aside: bytes | None = None, late: int = 0, opened: int = 0) -> Row:
+    return Row(**{OUTCOMES: outcomes, ASIDE: aside, LATE: late, OPENED: opened})

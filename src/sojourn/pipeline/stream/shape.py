@@ -10,20 +10,27 @@ import numpy as np
 import pyarrow as pa
 
 from ...rules import Rule
+from ..columns.normal import deadline_column, normal_schema
 from ..kernel.search import Flags
 from ..plan import Plan
-from ..schema import AT, DEADLINE, KEY, KIND, OPENED_AT, SOURCE
+from ..schema import DEADLINE, KEY, OPENED_AT
 
 HASH = "hash"
 """64 bits of a key: where to look for it. Equal keys are told by their text."""
 
 IS_SPENT = "is_spent"
-"""Whether what the row opened is an operation of its own by now, or has ended: it opens nothing more."""
+"""Whether what the row opened is an operation of its own by now, or has ended: it opens nothing more.
+
+Where rows name their deadlines, one that was told before its opening was certain has its number there instead.
+"""
 
 SINCE = "since"
 """From when on an operation looks at events: its opening, or the last event that kept it alive for certain."""
 
 ORDINAL = "ordinal"
+
+ROW_DEADLINE = deadline_column(0)
+"""The deadline that a row names, where the rule has it in a column."""
 
 DUE, PENDING, IS_DONE, EVENTS, OPERATIONS = "due", "pending", "is_done", "events", "operations"
 """What is kept of a key, beside HASH and KEY.
@@ -44,7 +51,8 @@ TIME = pa.timestamp("us", tz="UTC")
 class Shape:
     """What a stream under one rule sends and keeps; equal shapes understand each other's state.
 
-    `numbers` gives the type of each column of numbers, int64 or float64, by the name that the rule gives it.
+    `numbers` gives the type of each column of numbers (`columns.numbers.number_type`), by the name that the rule gives
+    it.
     """
 
     plan: Plan
@@ -57,15 +65,13 @@ class Shape:
 
     @cached_property
     def row(self) -> list[pa.Field]:
-        """What an event is, beside its key: `number_0` and so on are the numbers, DEADLINE where rows name theirs."""
-        fields = [pa.field(KIND, pa.int16()), pa.field(AT, pa.int64())]
-        fields += [pa.field(SOURCE, pa.string())] * (SOURCE in self.plan.columns)
-        fields += [pa.field(name, self.numbers[number]) for number, name in self.number_names.items()]
-        return fields + [pa.field(DEADLINE, pa.int64())] * bool(self.plan.withins)
+        """What an event is, beside its key."""
+        return [field for field in self.normal if field.name != KEY]
 
     @cached_property
-    def number_names(self) -> dict[str, str]:
-        return {number: f"number_{place}" for place, number in enumerate(self.plan.numbers)}
+    def normal(self) -> pa.Schema:
+        """An event in the normal form."""
+        return normal_schema(self.plan, self.numbers)
 
     @cached_property
     def fresh(self) -> pa.Schema:

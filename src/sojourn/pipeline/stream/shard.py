@@ -38,10 +38,10 @@ class Store(Protocol):
 
 
 class Told(NamedTuple):
-    """What a shard has to say: outcomes, and events that came too late."""
+    """What a shard has to say: outcomes, and how many events came too late."""
 
     outcomes: pa.Table
-    late: pa.RecordBatch
+    late: int
     opened: int
     """How many operations were opened."""
 
@@ -75,8 +75,8 @@ class Cache:
 def advance(shape: Shape, store: Store, cache: Cache, fresh: Sequence[pa.RecordBatch], watermark: int) -> Told:
     """Take events, and tell what has ended by the watermark."""
     events = pa.concat_batches(fresh) if fresh else nothing(shape.fresh)
-    is_late = pc.less(events[AT], watermark)
-    late, events = events.filter(is_late), events.filter(pc.invert(is_late))
+    late = is_late(events, watermark)
+    events = events.filter(pc.invert(late))
     head = store.head()
     kept = Kept(shape, [_read(shape, store, cache, number) for number in head.segments])
     keys = different_keys(events)
@@ -87,7 +87,11 @@ def advance(shape: Shape, store: Store, cache: Cache, fresh: Sequence[pa.RecordB
     change = pc.sum(step.kept[PENDING]).as_py() or 0
     change -= pc.sum(found.kept[PENDING]).as_py() or 0
     _save(store, cache, head, kept, head.pending + change)
-    return Told(step.outcomes, late, change + step.outcomes.num_rows)
+    return Told(step.outcomes, late.true_count, change + step.outcomes.num_rows)
+
+
+def is_late(events: pa.RecordBatch, watermark: int) -> pa.Array:
+    return pc.less(events[AT], watermark)
 
 
 def _read(shape: Shape, store: Store, cache: Cache, number: int) -> Segment:

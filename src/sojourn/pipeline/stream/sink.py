@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
@@ -13,10 +12,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from ...errors import ConfigError
 from .. import schema as S  # noqa: N812
+from ..spark.parquet import writing
 from .files import Files
 from .frame import METRICS, decided, set_aside
+from .owner import claim
 from .pack import ASIDE
-from .settings import Settings, check_same
+from .settings import Settings, identified
 
 OUTCOMES, QUARANTINE = "outcomes", "quarantine"
 
@@ -33,8 +34,16 @@ To count the rows of the state, RocksDB would have to read what is replaced: our
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
-Deliver = Callable[[DataFrame, str, int], None]
-"""Takes the outcomes of a micro-batch, under a name and the number of the batch."""
+
+class Batch(NamedTuple):
+    """A micro-batch: the id of the stream that it is of, and its number there."""
+
+    stream: str
+    number: int
+
+
+Deliver = Callable[[DataFrame, str, Batch], None]
+"""Takes the outcomes of a micro-batch, under the name of their table."""
 
 
 def write(
@@ -50,7 +59,8 @@ def write(
 
     A micro-batch becomes one directory, `batch=17`, that appears all at once, if it has any rows; the first one does
     anyhow, so that both tables can be read from then on. A batch that is repeated after a failure gives the same rows,
-    and leaves the directory as it is. So no reader sees an outcome twice, or half a batch.
+    and leaves the directory as it is. So no reader sees an outcome twice, or half a batch. The folder belongs to the
+    stream of one checkpoint; another one is refused.
     """
     folder = Folder(Files(outcomes.sparkSession), path)
     sink = Sink(folder.publish, folder)
@@ -69,7 +79,8 @@ def start(
     """Start a query into a sink, once its checkpoint has been looked at; what Spark needs for it is set."""
     settings = _settings(outcomes)
     spark = outcomes.sparkSession
-    check_checkpoint(Files(spark), checkpoint, settings)
+    stream = identified(Files(spark), checkpoint, settings)
+    sink.claim(stream, checkpoint)
     writer = outcomes.writeStream.foreachBatch(sink).option("checkpointLocation", checkpoint)
     if name is not None:
         writer = writer.queryName(name)
@@ -88,10 +99,15 @@ class Folder:
         self._files = files
         self._path = path.rstrip("/")
 
-    def publish(self, rows: DataFrame, table: str, batch: int) -> None:
+    def claim(self, stream: str, checkpoint: str) -> None:
+        """Refuse to share the folder with another stream: their micro-batches have the same numbers."""
+        claim(self._files, self._path, [OUTCOMES, QUARANTINE], stream, checkpoint)
+
+    def publish(self, rows: DataFrame, table: str, batch: Batch) -> None:
         """Written under another name first: a rename makes all of it visible at once."""
-        draft, target = f"{self._path}/_draft-{batch}", f"{self._path}/{table}/batch={batch}"
-        rows.write.mode("overwrite").parquet(draft)
+        draft, target = f"{self._path}/_draft-{batch.number}", f"{self._path}/{table}/batch={batch.number}"
+        with writing(rows.sparkSession):
+            rows.write.mode("overwrite").parquet(draft)
         if self._files.exists(target):
             self._files.delete(draft)
         else:
@@ -104,30 +120,26 @@ class Sink:
     def __init__(self, deliver: Deliver, aside: Folder) -> None:
         self._deliver = deliver
         self._aside = aside
+        self._stream = ""
 
-    def __call__(self, rows: DataFrame, batch: int) -> None:
+    def claim(self, stream: str, checkpoint: str) -> None:
+        """Before the query starts: from now on, what comes is of this stream."""
+        self._aside.claim(stream, checkpoint)
+        self._stream = stream
+
+    def __call__(self, rows: DataFrame, number: int) -> None:
         """Spark's state moves on as rows are computed: so they are all, also if there are none to deliver."""
-        seen = Observation()
+        seen, batch = Observation(), Batch(self._stream, number)
         counts = {OUTCOMES: F.count(S.OPERATION_ID), QUARANTINE: F.count(ASIDE)}
         rows = rows.observe(seen, *(count.alias(name) for name, count in counts.items())).persist()
         try:
             rows.write.format("noop").mode("overwrite").save()
-            if seen.get[OUTCOMES] or batch == 0:
+            if seen.get[OUTCOMES] or number == 0:
                 self._deliver(decided(rows), OUTCOMES, batch)
-            if seen.get[QUARANTINE] or batch == 0:
+            if seen.get[QUARANTINE] or number == 0:
                 self._aside.publish(set_aside(rows), QUARANTINE, batch)
         finally:
             rows.unpersist()
-
-
-def check_checkpoint(files: Files, checkpoint: str, settings: Settings) -> None:
-    """Refuse a checkpoint that was written under other settings; leave ours in a new one."""
-    file = f"{checkpoint.rstrip('/')}/sojourn.json"
-    text = files.read(file)
-    if text is None:
-        files.write(file, json.dumps(settings, indent=2))
-    else:
-        check_same(json.loads(text), settings, checkpoint)
 
 
 @contextmanager

@@ -7,10 +7,11 @@ import importlib.util
 from pyspark.sql import DataFrame, SparkSession
 
 from ...errors import ConfigError
-from ..spark_source import located
+from ..spark.parquet import writing
+from ..spark.source import located
 from . import kafka
 from .files import Files
-from .sink import OUTCOMES, Folder, Sink
+from .sink import OUTCOMES, Batch, Folder, Sink
 
 FORMS = "parquet:FOLDER, delta:FOLDER, kafka:HOST:PORT/TOPIC and console"
 
@@ -41,18 +42,19 @@ def sink_of(spark: SparkSession, text: str, checkpoint: str) -> Sink:
 
 
 class Delta:
-    """A Delta table, `outcomes` in a folder; it knows which micro-batches it has."""
+    """A Delta table, `outcomes` in a folder; it knows which micro-batches it has of which stream."""
 
     def __init__(self, path: str) -> None:
         if importlib.util.find_spec("delta") is None:
             raise ConfigError("a Delta table needs Delta Lake: pip install delta-spark, and its jar for this Spark")
         self._path = path
 
-    def __call__(self, rows: DataFrame, table: str, batch: int) -> None:
-        options = {"txnAppId": f"sojourn {self._path}", "txnVersion": str(batch)}
-        rows.write.format("delta").mode("append").options(**options).save(f"{self._path}/{OUTCOMES}")
+    def __call__(self, rows: DataFrame, table: str, batch: Batch) -> None:
+        options = {"txnAppId": f"sojourn {batch.stream}", "txnVersion": str(batch.number)}
+        with writing(rows.sparkSession):
+            rows.write.format("delta").mode("append").options(**options).save(f"{self._path}/{OUTCOMES}")
 
 
-def show(rows: DataFrame, table: str, batch: int) -> None:
-    print(f"batch {batch}")
+def show(rows: DataFrame, table: str, batch: Batch) -> None:
+    print(f"batch {batch.number}")
     rows.show(_ROWS_SHOWN, truncate=False)

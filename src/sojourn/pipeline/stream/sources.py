@@ -12,10 +12,10 @@ from pyspark.sql.types import StringType, StructType
 from ...errors import ConfigError
 from ...rules import Rule
 from .. import schema as S  # noqa: N812
-from .. import spark_source
-from ..lines import CORRUPT
+from ..files.lines import CORRUPT
+from ..files.source import Source
 from ..plan import Plan
-from ..sources import Source
+from ..spark import source as spark_source
 from . import kafka
 
 FORMS = "file:FOLDER, kafka:HOST:PORT/TOPIC and rate:ROWS_A_SECOND"
@@ -45,8 +45,12 @@ class From:
     def _files(self, spark: SparkSession, where: str) -> DataFrame:
         """Text that cannot be read stays in a column of its own, so that it is set aside with the row."""
         source = Source.of(where, self.format, self.options)
-        schema = _parsed(spark, self.schema) if self.schema else spark_source.read(spark, source).events.schema
         options = {"maxFilesPerTrigger": "1000", **source.options}
+        if source.format == "parquet":
+            return spark_source.parquet_stream(
+                spark, source, _parsed(spark, self.schema) if self.schema else None, options
+            )
+        schema = _parsed(spark, self.schema) if self.schema else spark_source.read(spark, source).events.schema
         if source.format in ("csv", "json"):
             schema = schema.add(CORRUPT, StringType())
             options = {"header": "true", "columnNameOfCorruptRecord": CORRUPT, **options}

@@ -17,7 +17,7 @@ from ..plan import Plan
 from ..schema import AT, KIND, OPENED_AT
 from .files import Files
 from .segment import Kept, Segment
-from .settings import Settings
+from .settings import FILE, FORMAT, Settings, kept_settings, type_of
 from .shape import DUE, EVENTS, IS_SPENT, OPERATIONS, PENDING, Shape
 
 PROGRESS = "sojourn-progress.json"
@@ -44,15 +44,15 @@ class Status(NamedTuple):
 def status(spark: SparkSession, checkpoint: str) -> Status:
     """Read from the checkpoint; the stream may be running."""
     folder, files = checkpoint.rstrip("/"), Files(spark)
-    text = files.read(f"{folder}/sojourn.json")
-    if text is None:
-        raise ConfigError(f"{checkpoint!r} is no checkpoint of a stream of ours: there is no sojourn.json in it")
-    settings = json.loads(text)
+    settings = kept_settings(files, folder)
+    if settings is None:
+        raise ConfigError(f"{checkpoint!r} is no checkpoint of a stream of ours: there is no {FILE} in it")
+    if settings["format"] != FORMAT:
+        raise ConfigError(f"{checkpoint!r} has format {settings['format']}, of another version; this one has {FORMAT}")
     shape = shape_of(settings)
     batch = last_batch(files, folder)
     shards = [] if batch is None else list(_shards(spark, folder, shape))
     kept = [rows for shard in shards for rows in shard.kept.valid_rows()]
-    progress = json.loads(files.read(f"{folder}/{PROGRESS}") or "{}")
     return Status(
         str(shape.rule),
         batch,
@@ -62,15 +62,23 @@ def status(spark: SparkSession, checkpoint: str) -> Status:
         _least(pc.min(rows[DUE]).as_py() for rows in kept),
         sum(shard.size for shard in shards),
         sum(len(shard.kept.segments) for shard in shards),
-        progress.get("processedRowsPerSecond"),
+        _rows_per_second(files, folder),
     )
+
+
+def _rows_per_second(files: Files, folder: str) -> float | None:
+    """None also where the report is being written just now."""
+    try:
+        rate = json.loads(files.read(f"{folder}/{PROGRESS}") or "{}").get("processedRowsPerSecond")
+    except ValueError:
+        return None
+    return None if rate is None else float(rate)
 
 
 def shape_of(settings: Settings) -> Shape:
     rule = Rule.from_toml(str(settings["rule"]))
-    types = {"int64": pa.int64(), "double": pa.float64()}
-    pairs = [pair.rsplit(" ", 1) for pair in str(settings["numbers"]).split(", ") if pair]
-    return Shape(Plan.of(rule), {name: types[kind] for name, kind in pairs}, bool(settings["eager"]))
+    pairs = [pair.rsplit(" ", 1) for pair in str(settings["numbers"]).splitlines()]
+    return Shape(Plan.of(rule), {name: type_of(kind) for name, kind in pairs}, bool(settings["eager"]))
 
 
 def pending(spark: SparkSession, checkpoint: str) -> int:

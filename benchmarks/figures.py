@@ -1,0 +1,180 @@
+"""The tables of README and docs, drawn from the measured files: `python -m benchmarks figures`; --check only compares.
+
+A page has a line `<!-- figures: NAME -->` and, below its table, `<!-- end of figures -->`: what stands between is ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from .results import Results
+from .table import ratio
+
+ROOT = Path(__file__).parents[1]
+MEASURED = ROOT / "benchmarks" / "measured"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "explanation" / "how-fast.md")
+
+_BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", re.S)
+_N = 100_000
+
+TIMERS = {
+    "asyncio": "asyncio `call_later`",
+    "uvloop": "uvloop `call_later`",
+    "gevent": "gevent timer",
+    "rloop": "rloop `call_later`",
+    "heapq": "heapq, lazy deletion",
+    "kafka": "Kafka's `SystemTimer` on the JVM",
+}
+WAITS = {
+    "hub-future": "hub, an asyncio future",
+    "hub-task": "`AsyncHub`, a task awaiting each",
+    "by-hand": "by hand: dict of futures, `call_later`",
+    "by-hand-callback": "by hand: dict of callbacks, `call_later`",
+    "wait_for": "`asyncio.wait_for` on a future, a task each",
+}
+CONDITIONS = {
+    "seen": "`seen`",
+    "count": "`seen(times=2)`",
+    "distinct": '`seen(times=2, distinct="source")`',
+    "sum": "`total`",
+    "reached": "`reached`",
+    "parts": "`all_of`, `any_of`, cancellation",
+    "heartbeat": "keep-alive",
+    "many_keys": "operations on three keys each",
+}
+ENGINES = ("sojourn-local", "duckdb", "polars", "sojourn-spark", "spark-sql")
+
+
+def draw(*, check: bool = False) -> list[Path]:
+    """Write the tables into their pages; those that were (or, with `check`, would be) changed."""
+    changed = []
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        drawn = _BLOCK.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
+        if drawn != text:
+            changed.append(page)
+            if not check:
+                page.write_text(drawn, "utf-8")
+    return changed
+
+
+def timers() -> str:
+    """Nanoseconds for ours; for the others, how many times as long."""
+    found, ops = _measured("timer"), ("add", "cancel", "expire", "churn")
+    ours = {op: found.get("sojourn", _N, op) for op in ops}
+    rows = [["**sojourn**", *(f"**{_digits(ours[op])}**" for op in ops), *_held(found, "sojourn")]]
+    bulk = [_digits(found.get("sojourn", _N, op)) for op in ("bulk_add", "bulk_cancel")]
+    rows.append(["sojourn, a batch", *bulk, "", "", *["", ""]])
+    rows += [
+        [name, *(ratio(found.get(peer, _N, op), ours[op]) for op in ops), *_held(found, peer)]
+        for peer, name in TIMERS.items()
+    ]
+    return _markdown(["timer", *ops, "bytes pending", "held after cancelling all"], rows)
+
+
+def waits() -> str:
+    """Nanoseconds for a callback of the hub; for other ways of waiting, how many times as long."""
+    found, ops = _measured("purgatory"), ("wait", "signal", "wait_signal", "wait_expire")
+
+    def figure(peer: str, op: str) -> float | None:
+        return found.get(peer, _N, op, workload="purgatory")
+
+    ours = {op: figure("hub", op) for op in ops}
+    rows = [["**hub, a callback**", *(f"**{_digits(ours[op])}**" for op in ops)]]
+    rows += [[name, *(ratio(figure(peer, op), ours[op]) for op in ops)] for peer, name in WAITS.items()]
+    return _markdown(["a wait with a deadline", "wait", "signal", "both", "wait, then expire"], rows)
+
+
+def history() -> str:
+    """Millions of events per second."""
+    found = _measured("batch")
+    times = {peer: [_of_batch(found, peer, op) for op in CONDITIONS] for peer in ENGINES}
+    rows = [
+        [name, *(f"{1000 / times[peer][place]:.2g}" for peer in ENGINES)]
+        for place, name in enumerate(CONDITIONS.values())
+    ]
+    total = {peer: sum(times[peer]) for peer in ENGINES}
+    rows.append(["time for all", *(ratio(total[peer], total["sojourn-local"]) for peer in ENGINES)])
+    head = ["condition", "`local`", "DuckDB", "Polars", "on Spark, `local[2]`", "Spark SQL"]
+    return _markdown(head, rows)
+
+
+def streams() -> str:
+    """Events per second."""
+    found = _measured("stream")
+    sizes = found.sizes("sojourn", "stream")
+    rows = [
+        [
+            f"{n:,}",
+            *(_per_second(found.get(peer, n, "steady", workload="stream")) for peer in ("sojourn", "scala", "rows")),
+        ]
+        for n in sizes
+    ]
+    return _markdown(["pending", "sojourn, events/s", "`transformWithState` in Scala", "in Python, on Rows"], rows)
+
+
+def summary() -> str:
+    """The one table of the README."""
+    timer, purgatory, batch, stream = (_measured(name) for name in ("timer", "purgatory", "batch", "stream"))
+
+    def times(found: Results, workload: str, mine: str, peer: str, op: str, n: int = _N) -> str:
+        return ratio(found.get(peer, n, op, workload=workload), found.get(mine, n, op, workload=workload))
+
+    add, cancel, churn = (times(timer, "timer", "sojourn", "asyncio", op) for op in ("add", "cancel", "churn"))
+    both = [times(purgatory, "purgatory", "hub", peer, "wait_signal") for peer in ("wait_for", "by-hand")]
+    total = {peer: sum(_of_batch(batch, peer, op) for op in CONDITIONS) for peer in ENGINES}
+    local = [ratio(total[peer], total["sojourn-local"]) for peer in ("duckdb", "polars")]
+    scala = times(stream, "stream", "sojourn", "scala", "steady")
+    rows = [
+        ["a timer, 100,000 pending", f"asyncio: adding {add}, cancelling {cancel}, both in turns {churn} as long"],
+        [
+            "a wait and its signal in the hub",
+            f"`asyncio.wait_for`: {both[0]} as long; a dict of futures by hand: {both[1]}",
+        ],
+        ["the kernel over history, eight conditions", f"DuckDB by hand: {local[0]} as long, Polars: {local[1]}"],
+        [
+            "the same on Spark, `local[2]`",
+            f"Spark SQL by hand: {ratio(total['spark-sql'], total['sojourn-spark'])} as long",
+        ],
+        ["a stream, 100,000 pending", f"Scala's `transformWithState`: {scala} as long"],
+    ]
+    return _markdown(["what", "beside"], rows, right=False)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "timers": timers,
+    "waits": waits,
+    "history": history,
+    "streams": streams,
+    "summary": summary,
+}
+
+
+def _measured(name: str) -> Results:
+    return Results.load(MEASURED / f"{name}.json")
+
+
+def _of_batch(found: Results, peer: str, op: str) -> float:
+    value = found.get(peer, 1_000_000, op, workload="batch")
+    if value is None:
+        raise SystemExit(f"batch.json has no {op} of {peer}; measure again: python -m benchmarks batch")
+    return value
+
+
+def _held(found: Results, peer: str) -> list[str]:
+    return [_digits(found.get(peer, 1_000_000, op, "bytes")) for op in ("bytes_pending", "bytes_held")]
+
+
+def _digits(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"
+
+
+def _per_second(ns: float | None) -> str:
+    return "" if ns is None else f"{round(1e9 / ns, -3):,.0f}"
+
+
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: bool = True) -> str:
+    line = ["---", *["--:" if right else "---"] * (len(head) - 1)]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, line, *rows])

@@ -1,0 +1,189 @@
+"""A run of `sojourn replay`: from a job to tables, a summary, a report and an exit code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from ..errors import SourceError
+from ..pipeline.files.drafts import DISK, Drafts, Store
+from ..pipeline.files.source import Source, is_remote
+from ..pipeline.replay import Job, LocalReplay, Replay, doubts, odd_times
+from ..pipeline.report import Report
+from ..pipeline.results.compare import Difference, differences
+from ..pipeline.results.deadlines import deadlines
+from ..pipeline.results.summary import summary
+from ..pipeline.schema import Unit
+from ..rules import Rule
+from .exits import DIFFERENT, SET_ASIDE, fail, is_debugging
+from .outputs import Outputs, Places
+from .screen import Screen
+from .session import LOCAL, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DIFFERENCES_SHOWN = 5
+REASONS_SHOWN = 5
+
+
+def job_of(
+    events: str,
+    rules: Sequence[Path],
+    *,
+    columns: Mapping[str, str],
+    unit: Unit = "auto",
+    format: str | None = None,
+    options: Mapping[str, str] | None = None,
+    operations: str | None = None,
+    what_if: str | None = None,
+    by: str | None = None,
+) -> Job:
+    """A job from what stands on the command line."""
+    return Job(
+        Source.of(events, format, options),
+        tuple(Rule.from_toml(path) for path in rules),
+        columns,
+        unit,
+        None if operations is None else Source.of(operations),
+        deadlines(what_if) if what_if else (),
+        by,
+    )
+
+
+@dataclass(frozen=True)
+class ReplayRun:
+    """A job, and what is to become of its result."""
+
+    job: Job
+    outputs: Outputs
+    is_strict: bool = False
+    master: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, engine: str) -> None:
+        """Do it on the engine named, or on both."""
+        self.outputs.check()
+        if names := self.job.source.names():
+            self.job.check(names)
+        screen = Screen(self.outputs.is_json)
+        with ExitStack() as stack:
+            session = None if engine == "local" else self._session(screen, stack)
+            drafts = stack.enter_context(Drafts())
+            store = store_of(self.outputs, session)
+            places = self.outputs.drafted(drafts, store)
+            local = None if engine == "spark" else self._local(screen)
+            spark = None if session is None else self._spark(session)
+            if local and spark:
+                self._compare(local, spark, screen)
+            replay = local if local and store is DISK else spark
+            assert replay is not None
+            self._deliver(replay, engine, screen, places, drafts)
+
+    def _local(self, screen: Screen) -> Replay:
+        with screen.step(f"replaying {self.job.source.path} in this process"):
+            return LocalReplay(self.job)
+
+    def _session(self, screen: Screen, stack: ExitStack) -> SparkSession:
+        with screen.step(f"starting Spark ({self.master or LOCAL})"):
+            session = stack.enter_context(spark_session(self.master, self.conf, is_quiet=not is_debugging()))
+        screen.watch(session)
+        return session
+
+    def _spark(self, session: SparkSession) -> Replay:
+        from ..pipeline.spark.replay import SparkReplay  # noqa: PLC0415  (needs Spark)
+
+        return SparkReplay(self.job, session)
+
+    def _compare(self, local: Replay, spark: Replay, screen: Screen) -> None:
+        with screen.step("replaying on Spark"):
+            number, first = differences(local.outcomes, spark.outcomes, DIFFERENCES_SHOWN)
+            is_same_quarantine = local.quarantined == spark.quarantined
+        for difference in first:
+            typer.echo(difference_text(difference))
+        if number:
+            fail(f"the engines differ in {number:,} rows", DIFFERENT)
+        if not is_same_quarantine:
+            fail(f"the engines set aside different rows: {local.quarantined} and {spark.quarantined}", DIFFERENT)
+        screen.say(f"identical: {len(local.outcomes):,} outcomes")
+
+    def _deliver(self, replay: Replay, engine: str, screen: Screen, places: Places, drafts: Drafts) -> None:
+        """Whatever fails on the way, earlier outputs are still there: nothing is in its place before all is written."""
+        if places.outcomes or places.quarantine:
+            with screen.step(f"writing {self.outputs.outcomes or self.outputs.quarantine}"):
+                replay.write(places.outcomes, places.quarantine)
+        with screen.step("counting"):
+            warnings = self._warnings(replay)
+            told = summary(replay.tallies, replay.quarantined, engine, self.job.by, warnings)
+        _write(places.summary, json.dumps(told) + "\n")
+        if places.report:
+            _write(places.report, self._report(replay, engine).html())
+        drafts.publish()
+        for warning in warnings:
+            screen.warn(warning)
+        self._show(replay, screen)
+        if self.outputs.is_json:
+            typer.echo(json.dumps(told))
+
+    def _warnings(self, replay: Replay) -> list[str]:
+        """What gives cause for doubt; under `--strict` the worst of it is a failure."""
+        found = doubts(self.job, replay)
+        refused = [*([quarantine_text(replay)] if replay.quarantined else []), *found.idle]
+        if self.is_strict and refused:
+            fail(f"--strict: {refused[0]}", SET_ASIDE)
+        return [*found.idle, *found.vain, *odd_times(replay)]
+
+    def _report(self, replay: Replay, engine: str) -> Report:
+        name = Path(self.job.source.path).name
+        return Report(replay.tallies, self.job.rules, name, engine, self.job.by, replay.quarantined)
+
+    def _show(self, replay: Replay, screen: Screen) -> None:
+        for rule in self.job.rules:
+            screen.tally(rule, replay.tallies[rule.name], self.job.by)
+        screen.say("")
+        if replay.quarantined:
+            screen.warn(quarantine_text(replay))
+        for what, where in self.outputs.told():
+            screen.say(f"{what:<10}  {where}")
+
+
+def store_of(outputs: Outputs, session: SparkSession | None) -> Store:
+    """Where the tables go: to this machine, or to a file system that Spark knows."""
+    folders = [folder for folder in (outputs.outcomes, outputs.quarantine) if folder is not None]
+    if session is None:
+        for folder in filter(is_remote, folders):
+            raise SourceError(f"{folder!r} is on another file system, which takes Spark: --engine spark")
+        return DISK
+    from ..pipeline.spark.source import is_here  # noqa: PLC0415  (needs Spark)
+    from ..pipeline.stream.files import Files  # noqa: PLC0415
+
+    are_here = {is_here(session, folder) for folder in folders}
+    if len(are_here) > 1:
+        raise SourceError(f"{folders[0]!r} and {folders[1]!r} are on different file systems; name two places on one")
+    return Files(session) if are_here == {False} else DISK
+
+
+def _write(file: Path | None, text: str) -> None:
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+
+
+def quarantine_text(replay: Replay) -> str:
+    """How many rows were set aside, and the most frequent reasons."""
+    reasons = [f"{reason} ({number:,})" for reason, number in replay.quarantined.most_common(REASONS_SHOWN)]
+    if more := len(replay.quarantined) - len(reasons):
+        reasons.append(f"{more:,} more reasons")
+    return f"{replay.quarantined.total():,} rows set aside: {'; '.join(reasons)}"
+
+
+def difference_text(difference: Difference) -> str:
+    sides = {"local": difference.left, "spark": difference.right}
+    told = [f"  {side}: {' and '.join(row.explain() for row in rows) or 'not there'}" for side, rows in sides.items()]
+    return "\n".join([f"{difference.operation_id}:", *told])

@@ -1,0 +1,1 @@
+"""Brokers, the controller, the network between them, and the replicated log."""

@@ -1,0 +1,1 @@
+"""Consumer groups: the coordinator, and what a group waits for."""

@@ -1,0 +1,138 @@
+"""The normal form: events as Arrow columns of the plan. Every engine makes it here, and the kernel reads nothing else.
+
+key         text
+kind        a code: the place of the kind in the plan
+at          epoch milliseconds
+source      text, or a code that is the same for the same source; only if a rule counts sources that are not the key
+number_0    ... the plan's numbers, in its order; null where there is none
+deadline_0  ... what the plan's columns of deadlines say, if events open operations; UNREADABLE where they say nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ..kernel import Events
+from ..kernel.search import Flags, Ints
+from ..plan import Plan
+from ..schema import AT, KEY, KIND, SOURCE, record_batch
+from .events import ArrowLog, in_one_piece
+from .kinds import plain_type
+from .numbers import kernel_numbers, number_type
+from .quarantine import Reasons, checked
+
+
+class Normal(NamedTuple):
+    """What a table of events becomes. `events` has a row for each row of the table; `usable` are those that count."""
+
+    events: pa.RecordBatch
+    has_time: Flags
+    """Which rows say when they were, whatever else is wrong with them."""
+    usable: Ints
+    """Rows that some rule names and can use, as far as the row itself tells."""
+    reasons: list[Reasons]
+    """Why other rows are set aside."""
+
+    def only_usable(self) -> pa.RecordBatch:
+        is_all = len(self.usable) == self.events.num_rows
+        return self.events if is_all else self.events.take(pa.array(self.usable))
+
+    @property
+    def aside(self) -> int:
+        """How many times a row is set aside: by all rules, or by one."""
+        return sum(int(np.count_nonzero(found.reason >= 0)) for found in self.reasons)
+
+
+def number_column(place: int) -> str:
+    return f"number_{place}"
+
+
+def deadline_column(place: int) -> str:
+    return f"deadline_{place}"
+
+
+def number_types(plan: Plan, log: pa.Schema) -> dict[str, pa.DataType]:
+    """The types of the plan's numbers in a log with these columns; that one of them has no numbers is found later."""
+    kinds = {name: plain_type(log.field(plan.column_of(name)).type) for name in plan.numbers}
+    return {name: number_type(kind) or pa.float64() for name, kind in kinds.items()}
+
+
+def normal_schema(plan: Plan, numbers: Mapping[str, pa.DataType], *, opens: bool = True) -> pa.Schema:
+    """The normal form with numbers of these types; `opens` says whether events open operations."""
+    source = [(SOURCE, pa.string())] * has_sources(plan)
+    named = [(number_column(i), numbers[name]) for i, name in enumerate(plan.numbers)]
+    deadlines = [(deadline_column(i), pa.int64()) for i, _ in enumerate(plan.withins) if opens]
+    return pa.schema([(KEY, pa.string()), (KIND, pa.int16()), (AT, pa.int64()), *source, *named, *deadlines])
+
+
+def has_sources(plan: Plan) -> bool:
+    """Whether events have a column of sources that is not their key."""
+    return plan.columns.get(SOURCE, plan.columns[KEY]) != plan.columns[KEY]
+
+
+def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *, opens: bool = True) -> Normal:
+    """The events of a table. Rows that cannot be used are void: `usable` leaves them out.
+
+    Parts of a log that are to be put together have one `schema`. Without one, for a log that is all here, sources are
+    codes, and columns are no wider than they need.
+    """
+    log = ArrowLog(table, plan)
+    is_usable, reasons = checked(plan, log, len(table), opens=opens)
+    columns = _columns(log, plan, opens=opens, has_codes=schema is None)
+    if schema is None:
+        events = pa.RecordBatch.from_pydict(columns)
+    else:
+        events = record_batch(schema, [columns[name] for name in schema.names])
+    has_time = ~(log.at.is_missing | log.at.is_bad)
+    return Normal(events, has_time, np.flatnonzero(is_usable & (log.kind_code >= 0)), reasons)
+
+
+def _columns(log: ArrowLog, plan: Plan, *, opens: bool, has_codes: bool) -> dict[str, Any]:
+    columns: dict[str, Any] = {KEY: log.key.values, KIND: log.kind_code, AT: log.at.ms}
+    if log.source is not None and has_sources(plan):
+        columns[SOURCE] = log.source_code if has_codes else log.source.values
+    columns |= {number_column(i): log.number_column(name) for i, name in enumerate(plan.numbers)}
+    if opens:
+        columns |= {deadline_column(i): log.deadline(within) for i, within in enumerate(plan.withins)}
+    return columns
+
+
+def kernel_events(
+    plan: Plan, events: pa.Table | pa.RecordBatch, order: Ints, starts: Ints, key: Ints | None = None
+) -> Events:
+    """Events in the normal form as the kernel wants them: in this order, of which `starts` begin groups.
+
+    Where the sources are the keys, they have no column; `key` has a number for that of each row, in this order.
+    """
+    names = events.schema.names
+    source = None
+    if SOURCE in names:
+        source = _codes(column_of(events, SOURCE))[order]
+    elif SOURCE in plan.columns:
+        source = key
+    deadlines = {w: deadline_column(i) for i, w in enumerate(plan.withins) if deadline_column(i) in names}
+    return Events(
+        starts=starts,
+        at=column_of(events, AT).to_numpy()[order],
+        kind=column_of(events, KIND).to_numpy()[order],
+        kinds=plan.kinds,
+        source=source,
+        numbers={
+            name: kernel_numbers(column_of(events, number_column(i))).take(order) for i, name in enumerate(plan.numbers)
+        },
+        deadlines={within: column_of(events, name).to_numpy()[order] for within, name in deadlines.items()},
+    )
+
+
+def column_of(events: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
+    column = events[name]
+    return in_one_piece(column) if isinstance(column, pa.ChunkedArray) else column
+
+
+def _codes(sources: pa.Array) -> Ints:
+    codes = sources if pa.types.is_int64(sources.type) else sources.dictionary_encode("encode").indices
+    return np.asarray(codes.to_numpy())

@@ -1,0 +1,102 @@
+"""Rows that cannot be used, set aside with their reason."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..kernel.search import Flags, Ints
+from ..plan import Plan
+from ..schema import QUARANTINE
+from .events import ArrowLog
+from .reasons import Check, row_checks, rule_checks
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_NEEDLESS = r"(?:(\.\d*[1-9])0+|\.0+)(Z?)$"
+
+
+class Reasons(NamedTuple):
+    """Why a rule cannot use rows, or, if it is None, no rule: for each row a place in `texts`, -1 if it has none."""
+
+    rule: str | None
+    reason: Ints
+    texts: list[str]
+
+
+def set_aside(events: pa.Table, found: Reasons) -> pa.Table:
+    """The rows of a log that cannot be used for these reasons, as `schema.QUARANTINE`."""
+    return quarantined(events, found.reason, found.texts, found.rule)
+
+
+def checked(plan: Plan, log: ArrowLog, count: int, *, opens: bool) -> tuple[Flags, list[Reasons]]:
+    """Which of so many rows are of use to some rule; and why others are of none, or not to one of the rules."""
+    reason, texts = reasons_of(row_checks(log), count)
+    found = [Reasons(None, reason, texts)]
+    is_usable = reason < 0
+    for rule in plan.rules:
+        reason, texts = reasons_of(rule_checks(rule, log, opens=opens), count)
+        reason[~is_usable] = -1
+        found.append(Reasons(rule.name, reason, texts))
+    return is_usable, found
+
+
+def reasons_of(checks: Sequence[Check], count: int) -> tuple[Ints, list[str]]:
+    """For each row the place of its reason, -1 if it has none; and the reasons."""
+    reason = np.full(count, -1)
+    for place in reversed(range(len(checks))):
+        reason[checks[place][0]] = place
+    return reason, [text for _, text in checks]
+
+
+def quarantined(events: pa.Table, reason: Ints, texts: list[str], rule: str | None) -> pa.Table:
+    rows = np.flatnonzero(reason >= 0)
+    reasons = pa.array(texts, pa.string()).take(pa.array(reason[rows]))
+    rule_names = pa.repeat(pa.scalar(rule, pa.string()), len(rows))
+    return pa.table([rule_names, reasons, as_json(events.take(pa.array(rows)))], schema=QUARANTINE)
+
+
+def as_json(table: pa.Table) -> pa.Array:
+    """Each row as a JSON object."""
+    plain = pa.table({name: _printable(table.column(name)) for name in table.column_names})
+    return pa.array([json.dumps(_finite(row), ensure_ascii=False) for row in plain.to_pylist()], pa.string())
+
+
+def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times and durations as text, since Python's own do not reach as far as ours.
+
+    Times are in UTC, with no more digits than they need, and none below the microsecond, as on Spark.
+    """
+    kind = column.type
+    if not pa.types.is_temporal(kind):
+        return column
+    if pa.types.is_duration(kind):
+        texts = [_seconds(count, kind.unit) for count in column.cast(pa.int64()).to_pylist()]
+        return pa.chunked_array([texts], pa.string())
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp(kind.unit, None if kind.tz is None else "UTC"))
+        column = pc.floor_temporal(column, unit="microsecond") if kind.unit == "ns" else column
+    return pc.replace_substring_regex(column.cast(pa.string()), _NEEDLESS, r"\1\2")
+
+
+def _seconds(count: int | None, unit: str) -> str | None:
+    """A duration as "90 s" or "0.001 s", whatever its unit; rounded as Spark has it, away from 0 to the microsecond."""
+    if count is None:
+        return None
+    micros = -(-abs(count) * 10**6 // _PER_SECOND[unit])
+    return f"{'-' * (count < 0)}{micros // 10**6}{f'.{micros % 10**6:06}'.rstrip('0').rstrip('.')} s"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | int | float | None) else str(value)

@@ -1,0 +1,112 @@
+"""Rows and operations in, outcomes out: the one place where engines have the law applied.
+
+Events are in the normal form (`columns.normal`), and those of a key are all there: to bring them together is what
+engines are for. Threads, Spark's executors and nobody else call this; a stream's shard, which also keeps what is still
+pending, has a step of its own over the same kernel (`stream.decide`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from ..rules import Rule
+from . import kernel
+from .columns.grouping import by_key, by_key_and_asked
+from .columns.normal import column_of, has_sources, kernel_events
+from .columns.operations import OPERATION, Given
+from .columns.outcomes import outcome_table
+from .kernel import Events
+from .kernel.columns import Lanes
+from .kernel.search import Ints, order_by
+from .plan import Plan
+from .schema import AT, DEADLINE, KEY, OPENED_AT, OPERATION_ID, RULE, SOURCE, TIME, record_batch
+
+Rows: TypeAlias = "pa.Table | pa.RecordBatch"
+
+
+def opened(plan: Plan, events: Rows, time: pa.DataType = TIME) -> Iterator[pa.Table]:
+    """The outcomes of the operations that events open, rule by rule."""
+    groups = by_key(column_of(events, KEY), column_of(events, AT).to_numpy())
+    found = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
+    for rule in plan.rules:
+        lanes = Lanes(rule, found)
+        operations = kernel.openings(rule, found, lanes)
+        if len(operations.group):
+            verdicts = kernel.judge(rule, found, operations, lanes)
+            keys = groups.names.take(pa.array(operations.group))
+            yield outcome_table(rule, operations, verdicts, keys, time=time)
+
+
+def on_one_key(plan: Plan, events: Rows, waiting: Rows, time: pa.DataType = TIME) -> Iterator[pa.Table]:
+    """The outcomes of operations that wait on one key each (`operations.ON_ONE_KEY`), by the events of these keys."""
+    ids, keys = column_of(waiting, OPERATION_ID), column_of(waiting, KEY)
+    groups, group = by_key_and_asked(column_of(events, KEY), column_of(events, AT).to_numpy(), keys)
+    found = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
+    opened_at, deadline, rule_index = (column_of(waiting, name).to_numpy() for name in (OPENED_AT, DEADLINE, RULE))
+    for index, rule in enumerate(plan.rules):
+        own = np.flatnonzero(rule_index == index)
+        if len(own):
+            chosen = pa.array(own)
+            yield _judged(
+                rule, found, group[own], opened_at[own], deadline[own], keys.take(chosen), ids.take(chosen), time
+            )
+
+
+def handed_schema(plan: Plan, events: pa.Schema) -> pa.Schema:
+    """Events on their way to an operation that waits on several keys."""
+    source = [pa.field(SOURCE, pa.int64())] * (SOURCE in plan.columns and not has_sources(plan))
+    return pa.schema([pa.field(OPERATION, pa.int64()), *[field for field in events if field.name != KEY], *source])
+
+
+def handed(plan: Plan, events: Rows, watches: Rows, place: int) -> Iterator[pa.RecordBatch]:
+    """What counts of these events for each operation that watches their keys, as `handed_schema`.
+
+    `place` is different wherever events are handed out: keys that are sources are told apart by it.
+    """
+    groups, group = by_key_and_asked(column_of(events, KEY), column_of(events, AT).to_numpy(), column_of(watches, KEY))
+    found = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
+    number, rule_index, opened_at = (column_of(watches, name).to_numpy() for name in (OPERATION, RULE, OPENED_AT))
+    schema = handed_schema(plan, events.schema)
+    for index, rule in enumerate(plan.rules):
+        own = np.flatnonzero(rule_index == index)
+        since = opened_at[own]
+        operations = kernel.given(found, group[own], since, deadline=since)  # what counts, counts after it, too
+        operation, row = kernel.counted(rule, found, operations)
+        rows = events.select([name for name in events.schema.names if name != KEY]).take(pa.array(groups.order[row]))
+        columns = {OPERATION: number[own[operation]]}
+        if not has_sources(plan) and found.source is not None:
+            columns[SOURCE] = found.source[row] | (place << 32)
+        columns |= {name: column_of(rows, name) for name in schema.names if name not in columns}
+        yield record_batch(schema, [columns[name] for name in schema.names])
+
+
+def on_many_keys(
+    plan: Plan, given: Given, rows: Ints, events: Rows, owner: Ints, time: pa.DataType = TIME
+) -> Iterator[pa.Table]:
+    """The outcomes of some rows of `given`, by the events that they have been handed: `owner` is a place in `rows`."""
+    starts = np.append(0, np.cumsum(np.bincount(owner, minlength=len(rows))))
+    found = kernel_events(plan, events, order_by(owner, column_of(events, AT).to_numpy()), starts)
+    for index, rule in enumerate(plan.rules):
+        group = np.flatnonzero(given.rule[rows] == index)
+        own = rows[group]
+        if len(own):
+            shown, ids = (column.take(pa.array(own)) for column in (given.shown_key, given.operation_id))
+            yield _judged(rule, found, group, given.opened_at[own], given.deadline[own], shown, ids, time)
+
+
+def _judged(
+    rule: Rule,
+    events: Events,
+    group: Ints,
+    opened_at: Ints,
+    deadline: Ints,
+    keys: pa.Array,
+    ids: pa.Array,
+    time: pa.DataType,
+) -> pa.Table:
+    operations = kernel.given(events, group, opened_at, deadline)
+    return outcome_table(rule, operations, kernel.judge(rule, events, operations), keys, ids, time)

@@ -1,0 +1,1 @@
+"""Event logs in files: Parquet, CSV, JSON Lines, XES."""

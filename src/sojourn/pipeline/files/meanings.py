@@ -1,0 +1,81 @@
+"""What a Parquet file means by its columns, beyond what Parquet itself has types for.
+
+Arrow and pandas leave their own schema in a file, which says of whole numbers that they are durations. Spark leaves one
+too, which says that they are intervals. Neither reads the other's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+import pyarrow as pa
+from pyarrow import dataset
+from pyarrow import parquet as pq
+
+from ..columns.kinds import table_without_views
+
+INT96 = "us"
+"""The unit in which Arrow reads INT96, the timestamps of old, which Spark still writes. In nanoseconds, as it would by
+itself, it turns the year 9999 into 1816."""
+
+FORMAT = dataset.ParquetFileFormat(coerce_int96_timestamp_unit=INT96)
+
+_SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
+_DAY_TIME = re.compile(r"interval (day|hour|minute|second)")
+_YEAR_MONTH = re.compile(r"interval (year|month)")
+
+
+def arrow_schema(path: str) -> pa.Schema:
+    """The columns of a file as Arrow reads them."""
+    with pq.ParquetFile(path, coerce_int96_timestamp_unit=INT96) as file:
+        return file.schema_arrow
+
+
+def int96_columns(about: pq.FileMetaData) -> set[str]:
+    """The columns of old timestamps. They are instants, though Arrow reads them without a zone."""
+    columns = map(about.schema.column, range(about.num_columns))
+    return {column.name for column in columns if column.physical_type == "INT96" and column.path == column.name}
+
+
+def not_for_spark(schema: pa.Schema) -> dict[str, pa.DataType]:
+    """The columns that Spark takes for mere whole numbers, if it takes them at all, and what they are."""
+    return {field.name: field.type for field in schema if _is_not_for_spark(field.type)}
+
+
+def _is_not_for_spark(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_duration(kind) or (pa.types.is_timestamp(kind) and kind.unit == "ns"))
+
+
+def read(files: dataset.Dataset) -> pa.Table:
+    """All rows of files that are alike, with the types that their writers had in mind."""
+    table = _with_intervals(table_without_views(files.to_table()))
+    first = next(files.get_fragments(), None)
+    for name in int96_columns(first.metadata) if isinstance(first, dataset.ParquetFileFragment) else ():
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, table.column(place).cast(pa.timestamp(INT96, "UTC")))
+    return table
+
+
+def _with_intervals(table: pa.Table) -> pa.Table:
+    """With the intervals that Spark has left in files."""
+    for name, kind in _spark_types(table.schema.metadata or {}).items():
+        place = table.schema.get_field_index(name)
+        if place >= 0 and isinstance(kind, str) and pa.types.is_integer(table.schema.field(place).type):
+            table = table.set_column(place, name, _interval(table.column(place), kind))
+    return table
+
+
+def _spark_types(about: Mapping[bytes, bytes]) -> dict[str, object]:
+    fields = json.loads(about.get(_SPARK_SCHEMA, b"{}")).get("fields", [])
+    return {field["name"]: field["type"] for field in fields}
+
+
+def _interval(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+    if _DAY_TIME.match(kind):
+        return column.cast(pa.duration("us"))
+    if _YEAR_MONTH.match(kind):
+        months = [None if count is None else (count, 0, 0) for count in column.to_pylist()]
+        return pa.chunked_array([pa.array(months, pa.month_day_nano_interval())])
+    return column

@@ -1,0 +1,202 @@
+"""Event logs in files: which there are, what they are, and how to read them into an Arrow table.
+
+Text formats are read as text, so that no key loses its zeros and no time its zone: the engines read times and numbers
+out of text themselves. A line that is not even CSV or JSON is kept, for the quarantine.
+"""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyarrow import dataset
+
+from ...errors import SourceError
+from ..schema import QUARANTINE
+from . import lines, meanings, xes
+
+FORMATS = {
+    "parquet": (".parquet", ".pq"),
+    "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
+    "json": (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".json", ".json.gz"),
+    "xes": (".xes", ".xes.gz"),
+    "orc": (".orc",),
+    "arrow": (".arrow", ".feather"),
+}
+"""What a file's name says of its format."""
+
+
+class Log(NamedTuple):
+    """What was read: events, and as a quarantine table the lines that cannot be read as events at all."""
+
+    events: pa.Table
+    unreadable: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An event log in a file, in all files of a folder, or in those that a pattern matches.
+
+    `options` are named as Spark names them.
+    """
+
+    path: str
+    format: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def of(path: str | Path, format: str | None = None, options: Mapping[str, str] | None = None) -> Source:
+        """The log at a path; its format is taken from the names of its files, unless it is given."""
+        where = os.fspath(path)
+        found = format or _format_of(where)
+        named = {"sep": "\t"} if found == "csv" and ".tsv" in where else {}
+        return Source(where, found, {**named, **(options or {})})
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """What the format itself calls our columns, if it does."""
+        return xes.COLUMNS if self.format == "xes" else {}
+
+    def names(self) -> list[str] | None:
+        """The names of its columns, if its files tell them at a glance: to be known before Spark starts."""
+        if self.format not in _DATASETS or self.options or not files_at(self.path):
+            return None
+        return list(_dataset(self).schema.names)
+
+    def read(self) -> Log:
+        """The whole log, in this process."""
+        reader = _READERS.get(self.format)
+        if reader is None:
+            raise SourceError(f"format {self.format!r} needs Spark; without it there are {', '.join(_READERS)}")
+        return reader(self)
+
+
+def is_remote(path: str) -> bool:
+    """Whether the path names a file system, as in s3://bucket/events."""
+    return "://" in path
+
+
+def files_of(path: str) -> list[str]:
+    """The files of a log, of which there are some."""
+    found = files_at(path)
+    if not found:
+        raise SourceError(_nothing_at(path))
+    return found
+
+
+def files_at(path: str) -> list[str]:
+    """The files on this machine: those of a folder and below, or those that a pattern matches, in order of name."""
+    matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) and not Path(path).exists() else [path]
+    return [file for name in matched for file in _below(Path(name))]
+
+
+def check_columns(wanted: Mapping[str, str], there: Iterable[str], where: str) -> None:
+    """Refuse a log without the columns that are wanted: their names, and what each is for."""
+    names = list(there)
+    for name, purpose in wanted.items():
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise SourceError(f"{where} has no column {name!r} for {purpose}. It has: {', '.join(names)}{hint}")
+
+
+def _below(path: Path) -> list[str]:
+    """The file itself, or the files in the folder; as in Spark, names that start with _ or . are not data."""
+    if not path.is_dir():
+        return [str(path)] if path.exists() else []
+    inner = (file for file in sorted(path.rglob("*")) if file.is_file())
+    return [str(file) for file in inner if not any(part[0] in "_." for part in file.relative_to(path).parts)]
+
+
+def _nothing_at(path: str) -> str:
+    if glob.has_magic(path):
+        return f"no file matches {path!r}"
+    if Path(path).is_dir():
+        return f"the folder {path!r} has no files in it"
+    folder = Path(path).parent
+    names = sorted(os.listdir(folder)) if folder.is_dir() else []
+    if not folder.is_dir():
+        return f"there is no {path!r}: the folder {str(folder)!r} does not exist"
+    close = difflib.get_close_matches(Path(path).name, names, n=1)
+    return f"there is no {path!r}" + (f"; did you mean {str(folder / close[0])!r}?" if close else "")
+
+
+def _format_of(path: str) -> str:
+    """What the first file is called decides."""
+    name = path if is_remote(path) else files_of(path)[0]
+    for found, endings in FORMATS.items():
+        if name.lower().endswith(endings):
+            return found
+    known = ", ".join(endings[0] for endings in FORMATS.values())
+    raise SourceError(f"{name!r} does not say what it is; known are {known}, or name it with --format")
+
+
+def _from_dataset(source: Source) -> Log:
+    _refuse_options(source)
+    try:
+        return Log(meanings.read(_dataset(source)), _nothing())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
+        raise _unreadable(source, error) from None
+
+
+def _dataset(source: Source) -> dataset.Dataset:
+    where = source.path if is_remote(source.path) else files_of(source.path)
+    try:
+        return dataset.dataset(where, format=_ARROW_FORMATS.get(source.format, source.format), partitioning="hive")
+    except (pa.ArrowInvalid, OSError) as error:
+        raise _unreadable(source, error) from None
+
+
+def _unreadable(source: Source, error: Exception) -> SourceError:
+    return SourceError(f"{source.path!r} cannot be read as {source.format}: {error}")
+
+
+def _from_csv(source: Source) -> Log:
+    return _united(source, lambda file: lines.read_csv(file, source.options))
+
+
+def _from_json(source: Source) -> Log:
+    _refuse_options(source)
+    return _united(source, lines.read_json)
+
+
+def _from_xes(source: Source) -> Log:
+    _refuse_options(source)
+    return _united(source, lambda file: (xes.read_table(file), _nothing()))
+
+
+def _united(source: Source, read: Callable[[str], tuple[pa.Table, pa.Table]]) -> Log:
+    tables, unreadable = zip(*map(read, files_of(source.path)), strict=True)
+    try:
+        events = pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise SourceError(f"the files of {source.path!r} do not fit together: {error}") from None
+    return Log(events, pa.concat_tables(unreadable))
+
+
+def _refuse_options(source: Source) -> None:
+    if source.options:
+        names = ", ".join(source.options)
+        raise SourceError(f"option {names} is for Spark: without it, {source.format} takes none")
+
+
+def _nothing() -> pa.Table:
+    return QUARANTINE.empty_table()
+
+
+_DATASETS = ("parquet", "orc", "arrow")
+_ARROW_FORMATS = {"parquet": meanings.FORMAT}
+_READERS: dict[str, Callable[[Source], Log]] = {
+    "parquet": _from_dataset,
+    "csv": _from_csv,
+    "json": _from_json,
+    "xes": _from_xes,
+    "orc": _from_dataset,
+    "arrow": _from_dataset,
+}

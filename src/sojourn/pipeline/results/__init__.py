@@ -1,0 +1,1 @@
+"""What is made of outcomes: counts, histograms, what-ifs, groups, comparisons, explanations."""

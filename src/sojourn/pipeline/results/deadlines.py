@@ -1,0 +1,38 @@
+"""Other deadlines for the same operations: the "what if" of an outcome table, which needs no second run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ...errors import RuleError
+from ...rules import Duration, duration_ms, duration_text
+
+
+class Deadline(NamedTuple):
+    """A deadline to try: a duration from the opening on, or a shift of the deadline that each operation has."""
+
+    ms: int
+    is_shift: bool = False
+
+    def __str__(self) -> str:
+        if not self.is_shift:
+            return duration_text(self.ms)
+        return f"{'-' if self.ms < 0 else '+'}{duration_text(abs(self.ms))}"
+
+
+def deadlines(given: str | Iterable[Duration]) -> tuple[Deadline, ...]:
+    """The deadlines in a text such as "30 days, 60 days", or in a list; "+15 min" and "-15 min" are shifts."""
+    parts = given.split(",") if isinstance(given, str) else given
+    return tuple(dict.fromkeys(_deadline(part) for part in parts))
+
+
+def _deadline(given: Duration) -> Deadline:
+    text = given.strip() if isinstance(given, str) else ""
+    if not text.startswith(("+", "-")):
+        return Deadline(duration_ms(text or given))
+    try:
+        ms = duration_ms(text[1:].strip())
+    except RuleError as error:
+        raise RuleError(f"what-if {text!r}: {error}") from None
+    return Deadline(-ms if text[0] == "-" else ms, is_shift=True)

@@ -1,0 +1,1 @@
+"""The rooms that import PySpark: reading, parcels, what runs on executors."""

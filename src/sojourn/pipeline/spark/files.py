@@ -1,0 +1,97 @@
+"""DataFrames that are Parquet files and nothing else: those are read with Arrow, where they are dealt out.
+
+For Spark to read them is to make rows of columns, and columns of rows. Whatever Spark and Arrow might read differently
+is left to Spark: other types, other calendars, files that are not alike, files on other machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_type
+
+from ..deal import in_parallel
+from ..files.meanings import arrow_schema, int96_columns
+from ..files.parquet import ParquetFiles, RowGroup, shares
+
+READ = "spark.sojourn.read"
+"""A setting of the session: "arrow", the default, or "spark", which has Spark read all that there is to read."""
+
+TASK_BYTES = 1 << 28
+
+_ALIKE = {"string", "tinyint", "smallint", "int", "bigint", "float", "double", "timestamp", "timestamp_ntz", "date"}
+_OLD_CALENDAR = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
+_WRITTEN_BY = b"org.apache.spark.version"
+
+
+def parquet_files(frame: DataFrame, columns: Iterable[str], words: Iterable[str] = ()) -> ParquetFiles | None:
+    """The files of a DataFrame, of which these columns are to be read; None if they are to be left to Spark."""
+    spark = frame.sparkSession
+    names = tuple(dict.fromkeys(columns))
+    paths = _paths(frame) if spark.conf.get(READ, "arrow") == "arrow" else None
+    if not paths:
+        return None
+    wanted = {name: frame.schema[name].dataType.simpleString() for name in names}
+    if not {kind.removeprefix("array<").removesuffix(">") for kind in wanted.values()} <= _ALIKE:
+        return None
+    try:
+        groups = [group for found in in_parallel(lambda path: _row_groups(path, wanted), paths) for group in found]
+    except (OSError, ValueError, TypeError):  # what Arrow cannot read, nor PySpark name; or what is not alike
+        return None
+    size = sum(group.size for group in groups)
+    least = spark.sparkContext.defaultParallelism
+    tasks = least * max(1, round(size / TASK_BYTES / least))
+    texts = tuple(name for name in dict.fromkeys(words) if wanted[name] == "string")
+    schema = arrow_schema(paths[0])
+    return ParquetFiles(shares(groups, tasks), pa.schema([schema.field(name) for name in names]), texts)
+
+
+def _paths(frame: DataFrame) -> list[str] | None:
+    """The files behind a DataFrame that does nothing but read them, in the way that Spark does by itself."""
+    try:
+        plan: Any = frame._jdf.queryExecution().analyzed()
+        if plan.getClass().getSimpleName() != "LogicalRelation":
+            return None
+        relation = plan.relation()
+        if relation.getClass().getSimpleName() != "HadoopFsRelation" or relation.fileFormat().toString() != "Parquet":
+            return None
+        if not set(str(relation.options().keys().mkString(",")).split(",")) <= {"", "path"}:
+            return None
+        found = [urlparse(str(path)) for path in relation.location().inputFiles()]
+    except (AttributeError, TypeError, Py4JError):  # another Spark: Connect, or a later one
+        return None
+    is_here = all(path.scheme == "file" and not path.netloc for path in found)
+    return [unquote(path.path) for path in found] if is_here else None
+
+
+def _row_groups(path: str, wanted: dict[str, str]) -> Sequence[RowGroup]:
+    """Those of a file; `ValueError` if it is not what Spark takes it for."""
+    found = pq.read_metadata(path)
+    schema = arrow_schema(path)
+    int96 = int96_columns(found)
+    about = found.metadata or {}
+    is_old = bool(_OLD_CALENDAR & about.keys()) or about.get(_WRITTEN_BY, b"4") < b"3.1"
+    if is_old or any(_spark_name(schema, name, int96) != kind for name, kind in wanted.items()):
+        raise ValueError(path)
+    columns = [i for i in range(found.num_columns) if found.schema.column(i).path.partition(".")[0] in wanted]
+    groups = [found.row_group(place) for place in range(found.num_row_groups)]
+    sizes = [sum(group.column(i).total_uncompressed_size for i in columns) for group in groups]
+    return [RowGroup(path, i, group.num_rows, size) for i, (group, size) in enumerate(zip(groups, sizes, strict=True))]
+
+
+def _spark_name(schema: pa.Schema, name: str, int96: Collection[str]) -> str | None:
+    place = schema.get_field_index(name)
+    if place < 0:
+        return None
+    if name in int96:
+        return "timestamp"
+    kind = schema.field(place).type
+    # Spark has microseconds, and would not read what is finer.
+    is_finer = pa.types.is_timestamp(kind) and kind.unit == "ns"
+    return None if is_finer else str(from_arrow_type(kind).simpleString())

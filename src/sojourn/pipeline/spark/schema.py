@@ -1,0 +1,42 @@
+"""The tables of `schema`, as Spark has them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import types as T  # noqa: N812  (as everybody does)
+
+from ..schema import DECIDED, QUARANTINE
+from .parcels import PARCELS
+
+_TYPES = {
+    pa.string(): T.StringType(),
+    pa.int32(): T.IntegerType(),
+    pa.int64(): T.LongType(),
+    pa.binary(): T.BinaryType(),
+    pa.bool_(): T.BooleanType(),
+}
+
+
+def spark_schema(schema: pa.Schema) -> T.StructType:
+    return T.StructType([T.StructField(f.name, _TYPES.get(f.type, T.TimestampType()), f.nullable) for f in schema])
+
+
+SPARK_DECIDED = spark_schema(DECIDED)
+SPARK_QUARANTINE = spark_schema(QUARANTINE)
+SPARK_PARCELS = spark_schema(PARCELS)
+
+ARROW = {
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+}
+"""How Spark cuts what it hands to Python. Under a limit in bytes it measures the batch again after every row, a quarter
+of all it does in a replay; so there is none, and rows that are few enough for keys of a megabyte."""
+
+MICROS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+"""How Spark writes times to Parquet. By itself it writes INT96, an old form that other readers take for nanoseconds."""
+
+UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
+"""Options of the Java virtual machine: Arrow does not ask at every value whether it is there, as Spark has done so."""
+
+ON_ONE_MACHINE = {"spark.shuffle.compress": "false"}
+"""On one machine what is shuffled stays on it: to make it smaller takes longer than to write it."""

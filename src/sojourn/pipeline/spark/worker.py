@@ -1,0 +1,187 @@
+"""What runs on Spark's executors: batches of rows in, parcels out; parcels in, outcomes out.
+
+Rows become the normal form where they are read, and are dealt out by key. An operation that has a single key is judged
+in the shard of that key. Where operations may have several, each is handed what counts of the events of its keys, and
+is judged back home, in the shard of its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from .. import decide
+from ..columns.normal import normal_form
+from ..columns.operations import ON_ONE_KEY, OPERATION, WATCHES, Given, first_of_each_name, usable_operations
+from ..columns.quarantine import set_aside
+from ..deal import hashes, shards_of, shards_of_hashes
+from ..files.parquet import ParquetFiles
+from ..kernel.search import Ints
+from ..plan import Plan
+from ..schema import GIVEN, KEY, OPERATION_ID
+from .parcels import EVENTS, OPERATIONS, Batches, gathered, packed, prepare_worker, unpacked
+
+TIME = pa.timestamp("us", tz="UTC")
+"""A time as Spark has it."""
+
+_RANK_BITS = 32
+
+
+@dataclass(frozen=True)
+class ReadEvents:
+    """Reads events and deals them out: rows that Spark hands over, or Parquet files, of which each task has a share."""
+
+    plan: Plan
+    schema: pa.Schema
+    opens: bool
+    shards: int
+    files: ParquetFiles | None = None
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        prepare_worker(keep_memory=True)
+        for table in gathered(batches) if self.files is None else self.files.tables(batches):
+            yield from self.parcels(table)
+
+    def parcels(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        normal = normal_form(table, self.plan, self.schema, opens=self.opens)
+        events = normal.only_usable()
+        yield from packed(events, shards_of(events[KEY], self.shards), EVENTS, normal.aside)
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """Maps rows to those that cannot be used, as `schema.QUARANTINE`."""
+
+    plan: Plan
+    schema: pa.Schema
+    opens: bool
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for table in gathered(batches):
+            for reasons in normal_form(table, self.plan, self.schema, opens=self.opens).reasons:
+                yield from set_aside(table, reasons).to_batches()
+
+
+@dataclass(frozen=True)
+class ReadOperations:
+    """Reads operations, as `ReadEvents` reads events, and deals them out by id."""
+
+    plan: Plan
+    shards: int
+    files: ParquetFiles | None = None
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        prepare_worker(keep_memory=True)
+        for table in gathered(batches) if self.files is None else self.files.tables(batches):
+            yield from self.parcels(table)
+
+    def parcels(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        rows = usable_operations(table, self.plan).rows()
+        yield from packed(rows, shards_of(rows[OPERATION_ID], self.shards), OPERATIONS)
+
+
+@dataclass(frozen=True)
+class Send:
+    """Sends operations from the shard of their id to those of their keys. Of each id only the first goes."""
+
+    has_many_keys: bool
+    shards: int
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        prepare_worker(keep_memory=True)
+        for parcels in unpacked(batches, pa.schema([]), GIVEN):
+            at_home = AtHome(parcels.operations, self.shards)
+            rows = at_home.watches() if self.has_many_keys else at_home.given.take(at_home.rows).on_one_key()
+            yield from packed(rows, shards_of(rows[KEY], self.shards), OPERATIONS)
+
+
+class AtHome:
+    """Operations in the shards of their ids, each with a rank there that depends on nothing but what they say.
+
+    `rows`  those that are no repetition, by shard, then rank.
+    `home`  the shard of each of these; they ascend.
+    """
+
+    def __init__(self, operations: pa.Table, shards: int) -> None:
+        self.given = Given.of(operations)
+        hashed = hashes(self.given.operation_id)
+        self.rows = first_of_each_name(self.given, hashed)
+        self.home = shards_of_hashes(hashed[self.rows], shards)
+        self._starts = np.zeros(shards + 1, np.int64)
+        np.cumsum(np.bincount(self.home, minlength=shards), out=self._starts[1:])
+
+    def watches(self) -> pa.RecordBatch:
+        """The keys that operations wait on. Each operation is known by its home and its rank there, as one number."""
+        number = np.full(len(self.given.rule), -1)
+        number[self.rows] = (self.home << _RANK_BITS) + np.arange(len(self.rows)) - self._starts[self.home]
+        return self.given.watches(number)
+
+    def place(self, number: Ints) -> Ints:
+        """Where in `rows` an operation is."""
+        return self._starts[home_of(number)] + (number & ((1 << _RANK_BITS) - 1))
+
+
+def home_of(number: Ints) -> Ints:
+    return number >> _RANK_BITS
+
+
+@dataclass(frozen=True)
+class Hand:
+    """Maps the events of some keys, and the operations that wait on them, to what counts for each operation."""
+
+    plan: Plan
+    schema: pa.Schema
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        prepare_worker(keep_memory=True)
+        for parcels in unpacked(batches, self.schema, WATCHES):
+            for rows in decide.handed(self.plan, parcels.events, parcels.operations, parcels.shards[0]):
+                yield from packed(rows, home_of(rows[OPERATION].to_numpy()), EVENTS)
+
+
+@dataclass(frozen=True)
+class Decide:
+    """Maps events to the outcomes of what they open."""
+
+    plan: Plan
+    schema: pa.Schema
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        prepare_worker(keep_memory=True)
+        for parcels in unpacked(batches, self.schema):
+            for table in decide.opened(self.plan, parcels.events, TIME):
+                yield from table.to_batches()
+
+
+@dataclass(frozen=True)
+class DecideOnOneKey:
+    """Maps events and the operations that wait on their keys, each on one, to the outcomes of these operations."""
+
+    plan: Plan
+    schema: pa.Schema
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        prepare_worker(keep_memory=True)
+        for parcels in unpacked(batches, self.schema, ON_ONE_KEY):
+            for table in decide.on_one_key(self.plan, parcels.events, parcels.operations, TIME):
+                yield from table.to_batches()
+
+
+@dataclass(frozen=True)
+class DecideOnManyKeys:
+    """Maps operations, and the events that they have been handed, to outcomes."""
+
+    plan: Plan
+    schema: pa.Schema
+    shards: int
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        prepare_worker(keep_memory=True)
+        for parcels in unpacked(batches, decide.handed_schema(self.plan, self.schema), GIVEN):
+            at_home = AtHome(parcels.operations, self.shards)
+            owner = at_home.place(parcels.events[OPERATION].to_numpy())
+            for table in decide.on_many_keys(self.plan, at_home.given, at_home.rows, parcels.events, owner, TIME):
+                yield from table.to_batches()

@@ -1,0 +1,152 @@
+"""Kafka as a source of Spark's, for where its own connector is missing: through confluent-kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from ...errors import SourceError
+from .kafka import library
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer
+
+NAME = "sojourn_kafka"
+SCHEMA = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp"
+"""The columns of Spark's own connector that matter; ours gives the same."""
+
+ROWS_AT_ONCE = 10_000
+POLL_S = 1
+WAIT_S = 30
+"""So long a broker may take to answer."""
+
+_ARROW = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", tz="UTC")),
+    ]
+)
+
+
+class KafkaSource(DataSource):
+    """Options: `servers`, `topic`, `startingOffsets` (earliest or latest), `maxOffsetsPerTrigger`; and `kafka.*`, which
+    are passed on to the client."""
+
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def streamReader(self, schema: Any) -> KafkaReader:  # noqa: N802
+        return KafkaReader(dict(self.options))
+
+
+class Span(InputPartition):
+    """Messages of one partition, from an offset to another."""
+
+    def __init__(self, partition: int, start: int, end: int) -> None:
+        self.partition, self.start, self.end = partition, start, end
+
+
+class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """An offset of ours is that of the next message, by the number of the partition."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self._options = options
+        self._ends: dict[str, int] | None = None
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        self._ends = self._latest()
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        from_end = self._options.get("startingOffsets", "earliest") == "latest"
+        return {place: bounds[from_end] for place, bounds in self._bounds().items()}
+
+    def latestOffset(self, start: dict[str, int], limit: Any = None) -> dict[str, int]:  # noqa: N802
+        """All there is, or a fair share of `maxOffsetsPerTrigger` from each partition."""
+        ends = self._latest() if self._ends is None else self._ends
+        most = getattr(limit, "max_rows", None)
+        if most is None:
+            return ends
+        share = -(-most // max(1, len(ends)))
+        return {place: min(end, start.get(place, 0) + share) for place, end in ends.items()}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        most = self._options.get("maxOffsetsPerTrigger")
+        return ReadAllAvailable() if most is None else ReadMaxRows(int(most))
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        spans = [Span(int(place), start.get(place, 0), offset) for place, offset in end.items()]
+        return [span for span in spans if span.start < span.end]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Span)
+        consumer = self._consumer()
+        try:
+            start = library().TopicPartition(self._options["topic"], partition.partition, partition.start)
+            consumer.assign([start])
+            silent_s = 0
+            while (position := _position(consumer, start)) < partition.end:
+                messages = consumer.consume(min(ROWS_AT_ONCE, partition.end - position), POLL_S)
+                yield _batch(message for message in messages if _checked(message).offset() < partition.end)
+                silent_s = 0 if messages else silent_s + POLL_S
+                if silent_s > WAIT_S:
+                    raise SourceError(f"{self._options['servers']} gives nothing of {start} at {position}")
+        finally:
+            consumer.close()
+
+    def _latest(self) -> dict[str, int]:
+        return {place: end for place, (_, end) in self._bounds().items()}
+
+    def _bounds(self) -> dict[str, tuple[int, int]]:
+        """The first offset and the next one, of each partition."""
+        topic, consumer = self._options["topic"], self._consumer()
+        try:
+            found = consumer.list_topics(topic, timeout=WAIT_S).topics[topic]
+            if found.error is not None:
+                raise SourceError(f"topic {topic!r} on {self._options['servers']}: {found.error}")
+            places = [library().TopicPartition(topic, place) for place in found.partitions]
+            return {str(p.partition): consumer.get_watermark_offsets(p, timeout=WAIT_S) for p in places}
+        finally:
+            consumer.close()
+
+    def _consumer(self) -> Consumer:
+        own = {name.removeprefix("kafka."): value for name, value in self._options.items() if name.startswith("kafka.")}
+        settings = {
+            "bootstrap.servers": self._options["servers"],
+            "group.id": NAME,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",  # rather than go on elsewhere, where something is lost
+        }
+        consumer: Consumer = library().Consumer(settings | own)
+        return consumer
+
+
+def _position(consumer: Consumer, start: Any) -> int:
+    """The offset to be read next: those of transactions, which no message has, are passed over."""
+    found = consumer.position([start])[0].offset
+    return start.offset if found < 0 else int(found)
+
+
+def _checked(message: Any) -> Any:
+    if message.error() is not None:
+        raise SourceError(f"{message.topic()}/{message.partition()} at {message.offset()}: {message.error()}")
+    return message
+
+
+def _batch(messages: Iterable[Any]) -> pa.RecordBatch:
+    rows = [(m.key(), m.value(), m.topic(), m.partition(), m.offset(), m.timestamp()[1] * 1000) for m in messages]
+    columns = zip(*rows, strict=True) if rows else [()] * len(_ARROW)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(c, f.type) for c, f in zip(columns, _ARROW, strict=True)], schema=_ARROW
+    )

@@ -1,0 +1,110 @@
+"""`--summary`, `--json` and the screen: counts of each rule, group and what-if, in the form that is documented."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from cli.command import Ended, sojourn
+from replay.logs import write_orders, write_rule
+
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "summary.md"
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_orders(tmp_path)
+    write_rule(tmp_path)
+
+
+def replay(*arguments: object) -> Ended:
+    ended = sojourn("replay", "orders.parquet", "--rule", "paid.toml", "--engine", "local", *arguments)
+    assert ended.code == 0, ended.err
+    return ended
+
+
+def summary(*arguments: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(replay("--json", *arguments).out)
+    return found
+
+
+def counts(opened: int, completed: int, met_late: int, never_met: int, cancelled: int = 0) -> dict[str, int]:
+    ended = {"completed": completed, "expired": met_late + never_met, "cancelled": cancelled}
+    return {"opened": opened, **ended, "met_late": met_late, "never_met": never_met}
+
+
+def test_groups_are_counted_without_a_report() -> None:
+    assert summary("--by", "region")["rules"][0]["groups"] == [
+        {"group": "north", **counts(2, 2, 0, 0)},
+        {"group": "south", **counts(2, 0, 1, 1)},
+        {"group": None, **counts(1, 0, 0, 1)},
+    ]
+
+
+def test_other_deadlines_are_counted_in_the_order_of_their_length() -> None:
+    assert summary("--what-if", "+38 days,100 days,30 days")["rules"][0]["what_if"] == [
+        {"deadline": "30 days", "within_ms": 30 * 86_400_000, **counts(5, 1, 2, 2)},
+        {"deadline": "100 days", "within_ms": 100 * 86_400_000, **counts(5, 3, 0, 2)},
+        {"deadline": "+38 days", "shift_ms": 38 * 86_400_000, **counts(5, 3, 0, 2)},
+    ]
+
+
+def test_each_rule_has_its_counts_and_the_totals_are_their_sums(tmp_path: Path) -> None:
+    write_rule(tmp_path, file="kept.toml", name="kept", until="", cancels="withdrawn")
+    found = summary("--rule", "kept.toml")
+    assert [rule["rule"] for rule in found["rules"]] == ["paid", "kept"]
+    for name in counts(0, 0, 0, 0):
+        assert found[name] == sum(rule[name] for rule in found["rules"])
+    assert found["cancelled"] == 1
+
+
+def test_rows_that_were_set_aside_are_counted_by_reason() -> None:
+    rows = {"order": [None, None, "a"], "event": ["ordered"] * 3, "at": ["2020-01-01", "2020-01-01", "soon"]}
+    parquet.write_table(pa.table(rows), "orders.parquet")
+    found = summary()
+    assert found["quarantined"] == 3
+    assert found["reasons"][0] == {"reason": "no key", "rows": 2}
+    assert sum(entry["rows"] for entry in found["reasons"]) == 3
+
+
+def test_groups_are_shown_on_the_screen_the_largest_first() -> None:
+    shown = [line.split() for line in replay("--by", "region").out.splitlines() if line]
+    assert shown[-4:] == [
+        ["region", "opened", "completed"],
+        ["north", "2", "2", "100%"],
+        ["south", "2", "0", "0%"],
+        ["(none)", "1", "0", "0%"],
+    ]
+
+
+def test_of_many_groups_the_screen_shows_some_and_says_how_many_more() -> None:
+    many = {"order": [f"{i}" for i in range(20)], "event": ["ordered"] * 20, "at": ["2020-01-01"] * 20}
+    parquet.write_table(pa.table({**many, "region": [f"[red]{i:02}" for i in range(20)]}), "orders.parquet")
+    shown = replay("--by", "region").out.splitlines()
+    assert [line.split()[0] for line in shown if "[red]" in line] == [f"[red]{i:02}" for i in range(12)]
+    assert "  8 more" in [line.rstrip() for line in shown]
+
+
+def test_every_field_is_documented_and_nothing_else() -> None:
+    """The tables of the page, by the heading above each, name the fields in their order."""
+    rows = {"order": [None, "a"], "event": ["ordered"] * 2, "at": ["2020-01-01"] * 2, "region": ["x", "y"]}
+    parquet.write_table(pa.table(rows), "orders.parquet")
+    found = summary("--what-if", "1 day,+1 day", "--by", "region")
+    rule = found["rules"][0]
+    assert documented("All rules together") == list(found)
+    assert documented("Each rule") == list(rule)
+    assert documented("Each group") == list(rule["groups"][0])
+    assert documented("Each other deadline") == list({**rule["what_if"][0], **rule["what_if"][1]})
+    assert documented("Each reason") == list(found["reasons"][0])
+
+
+def documented(heading: str) -> list[str]:
+    text = DOCS.read_text().partition(f"## {heading}")[2].partition("\n## ")[0]
+    return [name for line in re.findall(r"^\| (`.+?) \|", text, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)]
