@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
 from pyarrow import parquet
 
 from cli.command import sojourn
 from replay.logs import DAY, orders, write_orders, write_rule
-from sojourn import Outcome, Rule, reached
+from rules.strategies import MANY, logs, openings, rules
+from sojourn import Event, Rule, all_of, n_of, reached, seen, total
 from sojourn.pipeline.results.explain import note
+from sojourn.rules.law import case_of
+from sojourn.rules.operation import opened
 
 COLUMNS = ("--key", "order", "--kind", "event")
 
@@ -71,8 +77,8 @@ def test_a_program_reads_json(tmp_path: Path) -> None:
     assert told["sentence"] == "paid/a/0: completed by paid at 1970-01-11 00:00:00 UTC after 10 days"
     assert told["set_aside"] == []
     assert told["events"] == [
-        {"at": 0, "kind": "ordered", "source": None, "note": "opens it"},
-        {"at": 10 * DAY, "kind": "paid", "source": None, "note": "counts, and completes it"},
+        {"at": 0, "kind": "ordered", "source": None, "value": None, "note": "opens it"},
+        {"at": 10 * DAY, "kind": "paid", "source": None, "value": None, "note": "counts, and completes it"},
     ]
 
 
@@ -90,7 +96,7 @@ def test_sources_are_named_where_the_rule_counts_them(tmp_path: Path) -> None:
     assert [line.split("UTC")[1].strip() for line in ended.out.splitlines()[1:]] == [
         "write (-): opens it",
         "ack (a): counts",
-        "ack (a): counts",
+        "ack (a): does not count: its source has been counted",
         "ack (b): counts, and completes it",
     ]
 
@@ -128,30 +134,140 @@ def test_an_event_log_without_a_rule_is_refused_with_the_way_out(tmp_path: Path)
     assert "an outcome table; if this is an event log, give --rule too" in ended.err
 
 
-LEVEL = Rule("r", "open", reached("level", 5), within=100, cancels="stop")
-ALIVE = Rule("r", "open", within=100, keeps_alive="beat")
+LEVEL = Rule("r", "open", reached("level", 10), within=100, cancels="stop")
+ALIVE = Rule("r", "open", within=100, keeps_alive="beat", cancels="stop")
 EACH = Rule("r", "open", "done", within=100, per="each")
 FIRST = Rule("r", "open", "done", within=100, per="first")
+SUM = Rule("r", "open", total("paid", at_least=417.05), within=100)
+TWO = Rule("r", "open", n_of(2, seen("a", 2), "b", "c"), within=100)
+BOTH = Rule("r", "open", all_of(seen("a", 2, "source"), total("a", at_least=5)), within=100)
+
+Told = tuple[Any, ...]
 
 
-def outcome(ending: str, at: int, decided_by: str) -> Outcome:
-    return Outcome("r/k/1000", "r", "k", 1_000, 1_100, ending, at, at - 1_000, None, decided_by, None)  # type: ignore[arg-type]
+def notes(rule: Rule, *events: Told) -> list[str]:
+    """What is said of events (kind, at, source, value) of an operation that was opened at 1,000."""
+    opening = Event("k", "open", 1_000)
+    log = [Event("k", *event) for event in events]
+    case = case_of(opened(rule, opening), [*log, opening])
+    return [note(case, opening, event) for event in log]
 
 
 @pytest.mark.parametrize(
-    ("rule", "ended", "at", "kind", "said"),
+    ("rule", "events", "said"),
     [
-        (LEVEL, outcome("completed", 1_000, "level"), 900, "level", "counts, being a level"),
-        (LEVEL, outcome("cancelled", 1_050, "stop"), 1_050, "stop", "cancels it"),
-        (LEVEL, outcome("completed", 1_050, "level"), 1_050, "stop", "would cancel it"),
-        (LEVEL, outcome("completed", 1_050, "level"), 1_060, "stop", "it had ended"),
-        (LEVEL, outcome("expired", 1_100, "deadline"), 1_101, "stop", "too late, by 1 ms"),
-        (ALIVE, outcome("expired", 1_100, "deadline"), 1_000, "beat", "keeps it alive"),
-        (ALIVE, outcome("expired", 1_100, "deadline"), 1_102, "beat", "too late, by 2 ms"),
-        (EACH, outcome("expired", 1_100, "deadline"), 1_040, "open", "opens another one"),
-        (FIRST, outcome("expired", 1_100, "deadline"), 1_040, "open", "opens nothing: only the first does"),
-        (FIRST, outcome("expired", 1_100, "deadline"), 990, "done", "too early, by 10 ms"),
+        (LEVEL, [("level", 900, "x", 10)], ["counts, being a level"]),
+        (LEVEL, [("level", 900, "x", 3)], ["does not count: less than 10"]),
+        (LEVEL, [("level", 1_050, "x", 3)], ["does not count: less than 10"]),
+        (
+            LEVEL,
+            [("level", 1_050, "x", Decimal("9.99")), ("level", 1_060, "x", 12.5)],
+            ["does not count: less than 10", "counts, and completes it"],
+        ),
+        (LEVEL, [("level", 1_101, "x", 12)], ["too late, by 1 ms"]),
+        (LEVEL, [("stop", 1_050), ("level", 1_060, "x", 12)], ["cancels it", "it had ended"]),
+        (LEVEL, [("stop", 1_050), ("level", 1_050, "x", 12)], ["would cancel it", "counts, and completes it"]),
+        (LEVEL, [("level", 1_050, "x", 12), ("stop", 1_060)], ["counts, and completes it", "it had ended"]),
+        (LEVEL, [("stop", 1_101)], ["too late, by 1 ms"]),
+        (LEVEL, [("stop", 999)], ["too early, by 1 ms"]),
+        (
+            ALIVE,
+            [("beat", 1_000), ("beat", 1_100), ("beat", 1_203)],
+            ["keeps it alive", "keeps it alive", "too late, by 3 ms"],
+        ),
+        (ALIVE, [("beat", 1_010), ("stop", 1_020), ("beat", 1_030)], ["keeps it alive", "cancels it", "it had ended"]),
+        (EACH, [("open", 1_040)], ["opens another one"]),
+        (FIRST, [("open", 1_040)], ["opens nothing: only the first does"]),
+        (FIRST, [("done", 990)], ["too early, by 10 ms"]),
+        (
+            SUM,
+            [("paid", 1_001, None, Decimal("82.72")), ("paid", 1_002, None, Decimal("334.33"))],
+            ["counts", "counts, and completes it"],
+        ),
+        (
+            TWO,
+            [("a", 1_001), ("a", 1_002), ("a", 1_003), ("c", 1_004)],
+            ["counts", "counts", "not needed any more", "counts, and completes it"],
+        ),
+        (
+            BOTH,
+            [("a", 1_001, "x", 4), ("a", 1_002, "x", 1), ("a", 1_003, "y", 1)],
+            [
+                "counts",
+                "does not count: its source has been counted (2 a from distinct sources), counts (5 value in a)",
+                "counts, and completes it (2 a from distinct sources), not needed any more (5 value in a)",
+            ],
+        ),
     ],
 )
-def test_each_event_is_told_its_part(rule: Rule, ended: Outcome, at: int, kind: str, said: str) -> None:
-    assert note(rule, ended, at, kind) == said
+def test_each_event_is_told_its_part(rule: Rule, events: list[Told], said: list[str]) -> None:
+    assert notes(rule, *events) == said
+
+
+HAS_A_PART = ("counts", "cancel it", "cancels it", "keeps it alive")
+
+
+@MANY
+@given(rules, openings, logs)
+def test_the_events_that_are_said_to_count_give_the_outcome_by_themselves(
+    rule: Rule, opening: Event, log: list[Event]
+) -> None:
+    opening = opening._replace(kind=rule.opens)
+    case = case_of(opened(rule, opening), [opening, *log])
+    told = [event for event in [opening, *log] if any(part in note(case, opening, event) for part in HAS_A_PART)]
+    again = case_of(case.operation, told).outcome
+    assert again[:8] == case.outcome[:8]
+    assert again[9:] == case.outcome[9:]
+
+
+def test_numbers_are_shown_where_the_rule_reads_them(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(
+        "key,kind,at,value\na,open,1970-01-01,\na,paid,1970-01-01,82.72\na,paid,1970-01-02,334.330\n"
+    )
+    rule = write_rule(
+        tmp_path,
+        "[rule]\nname = 'r'\nopens = 'open'\nwithin = '9 days'\nuntil = { total = 'paid', at_least = 417.05 }\n",
+    )
+    ended = sojourn("explain", tmp_path / "log.csv", "a", "--rule", rule)
+    assert [line.split("UTC")[1].strip() for line in ended.out.splitlines()[1:]] == [
+        "open: opens it",
+        "paid 82.72: counts",
+        "paid 334.33: counts, and completes it",
+    ]
+
+
+def test_a_row_that_was_set_aside_has_no_part(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("key,kind,at,value\na,open,1970-01-01,\na,paid,1970-01-01,much\n")
+    rule = write_rule(
+        tmp_path, "[rule]\nname = 'r'\nopens = 'open'\nwithin = '9 days'\nuntil = { total = 'paid', at_least = 1 }\n"
+    )
+    lines = sojourn("explain", tmp_path / "log.csv", "a", "--rule", rule).out.splitlines()
+    assert len(lines) == 3
+    assert lines[2].startswith("  set aside, value of 'paid' is not a number")
+
+
+def test_how_to_read_the_events_is_an_option(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("order;event;at\na;ordered;2007-01-20\na;paid;2007-01-21\n")
+    options = ("--rule", write_rule(tmp_path), "--option", "delimiter=;")
+    ended = sojourn("explain", tmp_path / "log.csv", "a", *options)
+    assert ended.out.startswith("paid/a/1169251200000: completed by paid")
+
+
+def test_operations_that_are_given_are_explained_by_the_events_of_all_their_keys(tmp_path: Path) -> None:
+    table = pa.table({"operation_id": ["one", "two"], "keys": [["a", "b"], ["c"]], "opened_at": [0, 0]})
+    parquet.write_table(table, tmp_path / "operations.parquet")
+    log = pa.table({"key": list("abca"), "kind": ["ack"] * 4, "at": [1, 2, 3, 9]})
+    parquet.write_table(log, tmp_path / "log.parquet")
+    rule = write_rule(
+        tmp_path,
+        "[rule]\nname = 'r'\nopens = 'open'\nwithin = '5 ms'\nuntil = { seen = 'ack', times = 2 }\n",
+    )
+    asked = ("--rule", rule, "--operations", tmp_path / "operations.parquet", "--unit", "ms")
+    ended = sojourn("explain", tmp_path / "log.parquet", "b", *asked)
+    lines = ended.out.splitlines()
+    assert lines[0].startswith("one: completed by ack at 1970-01-01 00:00:00.002 UTC")
+    assert [line.rpartition("ack: ")[2] for line in lines[1:]] == ["counts", "counts, and completes it", "it had ended"]
+    assert sojourn("explain", tmp_path / "log.parquet", "two", *asked).out.startswith("two: expired")
+    ended = sojourn("explain", tmp_path / "log.parquet", "three", *asked)
+    assert (ended.code, ended.out) == (3, "")
+    assert "has no operation and no key 'three'" in ended.err

@@ -183,10 +183,10 @@ def test_rows_that_cannot_be_used_are_counted_and_written_with_their_reason() ->
     bad_orders()
     ended = replay("--out", "outcomes", "--summary", "s.json", "--report", "r.html", events="orders.csv")
     assert ended.code == 0
-    assert "warning: 2 rows set aside: the line has not as many fields as the header (1); no key (1)" in ended.err
+    assert "warning: 2 rows set aside: the line does not have as many fields as the header (1); no key (1)" in ended.err
     assert sorted(parquet.read_table("outcomes-quarantine")["reason"].to_pylist()) == [
         "no key",
-        "the line has not as many fields as the header",
+        "the line does not have as many fields as the header",
     ]
     assert json.loads(Path("s.json").read_text())["quarantined"] == 2
     assert len(table(section(parsed(Path("r.html").read_text("utf-8")), "Set aside"))) == 2

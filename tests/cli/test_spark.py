@@ -145,8 +145,8 @@ def test_both_engines_write_where_only_spark_can(tmp_path: Path) -> None:
 
 
 def test_files_are_read_with_the_options_of_spark() -> None:
-    Path("orders.txt").write_text("order;event;at\na; ordered;2020-01-02\na; paid;2020-01-03\n")
-    options = ("--format", "csv", "--option", "sep=;", "--option", "ignoreLeadingWhiteSpace=true")
+    Path("orders.txt").write_text("order;event;at\na;'ordered';2020-01-02\na;paid;2020-01-03\n")
+    options = ("--format", "csv", "--option", "sep=;", "--option", "quote='")
     assert json.loads(replay(*options, "--json", events="orders.txt").out)["completed"] == 1
 
 

@@ -45,7 +45,11 @@ TABLES: dict[str, list[list[str]]] = {
     "batch": [
         [
             "tests/parity/test_worker.py",
+            "tests/parity/test_local.py",
+            "tests/parity/test_operations.py",
             "tests/spark/test_parcels.py",
+            "tests/stream/test_pack.py",
+            "tests/stream/test_shard_parity.py",
             "tests/spark/test_files.py::test_row_groups_are_shared_out_evenly_and_each_is_read_once",
         ]
     ],

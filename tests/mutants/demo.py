@@ -40,7 +40,12 @@ MUTANTS = [
     Mutant(
         "a broken promise is well", SHOW, "return 0 if all(is_kept for _, is_kept, _ in promises) else 1", "return 0"
     ),
-    Mutant("what ends it had ended", EXPLAIN, "at <= outcome.at else", "at < outcome.at else"),
-    Mutant("ids are not found", EXPLAIN, "if who in (outcome.operation_id, outcome.key)", "if who in (outcome.key,)"),
+    Mutant("what ends it had ended", EXPLAIN, "    if event.at <= outcome.at:\n", "    if event.at < outcome.at:\n"),
+    Mutant(
+        "ids are not found",
+        EXPLAIN,
+        "who in (case[1].outcome.operation_id, case[1].outcome.key)",
+        "who in (case[1].outcome.key,)",
+    ),
     Mutant("the first opens again", EXPLAIN, 'if rule.per == "each" else', "if True else"),
 ]

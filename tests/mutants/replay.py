@@ -5,7 +5,11 @@ from __future__ import annotations
 from .mutant import Mutant
 
 XES = "src/sojourn/pipeline/files/xes.py"
-LINES = "src/sojourn/pipeline/files/lines.py"
+CSV_TEXT = "src/sojourn/pipeline/files/csv_text.py"
+CSV_RECORDS = "src/sojourn/pipeline/files/csv_records.py"
+QUOTES = "src/sojourn/pipeline/files/quotes.py"
+JSON_TEXT = "src/sojourn/pipeline/files/json_text.py"
+JSON_VALUES = "src/sojourn/pipeline/files/json_values.py"
 SOURCES = "src/sojourn/pipeline/files/source.py"
 BINS = "src/sojourn/pipeline/results/bins.py"
 TALLY = "src/sojourn/pipeline/results/tally.py"
@@ -40,19 +44,44 @@ MUTANTS = [
         "        parser.ParseFile(file)\n        self._flush(self._rows)",
         "        parser.ParseFile(file)",
     ),
-    Mutant("bad lines of CSV are dropped", LINES, "        bad.append(row.text)\n", ""),
-    Mutant("CSV guesses types", LINES, "column_types=dict.fromkeys(names, pa.string())", "column_types={}"),
+    Mutant("bad lines of CSV are dropped", CSV_TEXT, "        bad.append(Bad(FIELDS, row.text.encode()))\n", ""),
+    Mutant("CSV guesses types", CSV_TEXT, "column_types=dict.fromkeys(places, pa.string())", "column_types={}"),
     Mutant(
-        "JSON texts become times",
-        LINES,
-        "if any(pa.types.is_timestamp(field.type) for field in table.schema):",
+        "a stray quote swallows the file",
+        CSV_RECORDS,
+        "self._end(min(line + at_most, len(self.lines.ends)) - 1)",
+        "len(self.data)",
+    ),
+    Mutant(
+        "a stray quote that closes by chance is believed", CSV_RECORDS, "if self._swallows(line, record):", "if False:"
+    ),
+    Mutant(
+        "text after a closing quote is taken along",
+        CSV_RECORDS,
+        "if stop < end and data[stop : stop + 1] != sep:",
         "if False:",
     ),
     Mutant(
+        "a quote may open anywhere", QUOTES, "return not (opening & ~_after(boundaries)).any() and not", "return not"
+    ),
+    Mutant("a quote may close anywhere", QUOTES, " and not (closing & ~_before(boundaries)).any()", ""),
+    Mutant("a quote may close in another line", QUOTES, "(_bits(is_break) & inside).any() or ", ""),
+    Mutant(
+        "JSON texts become times",
+        JSON_TEXT,
+        "    if not _has_times(table.schema):\n        return table\n",
+        "    if True:\n        return table\n",
+    ),
+    Mutant("objects go over lines", JSON_TEXT, "return np.asarray(starts & ends & ", "return np.asarray(starts & "),
+    Mutant("large numbers are rounded", JSON_TEXT, "            if _is_exact(table):\n", "            if True:\n"),
+    Mutant(
+        "of a field that is named twice the last one counts", JSON_VALUES, "if len(found) != len(pairs):", "if False:"
+    ),
+    Mutant(
         "JSON values that are no object are rows",
-        LINES,
-        "return found if isinstance(found, dict) else None",
-        "return found if isinstance(found, dict) else {}",
+        JSON_VALUES,
+        "    if not isinstance(value, dict):\n        raise Unfit(NOT_JSON)\n",
+        "    if not isinstance(value, dict):\n        return {}\n",
     ),
     Mutant("hidden files are data", SOURCES, 'part[0] in "_."', 'part[0] in "_"'),
     Mutant(
@@ -114,15 +143,15 @@ MUTANTS = [
         "differences are in no order", COMPARE, ".sort_by(S.OPERATION_ID)", ".sort_by([(S.OPERATION_ID, 'descending')])"
     ),
     Mutant(
-        "the first opening of a key names the group of all", GROUPS, "[S.RULE, S.KEY, _OPENED_MS]", "[S.RULE, S.KEY]"
+        "the first opening of a key names the group of all", GROUPS, "[S.RULE, S.KEY, OPENED_MS]", "[S.RULE, S.KEY]"
     ),
     # Refusing
     Mutant("a rule that opens nothing is not told", REPLAY, "for rule in idle],", "for rule in ()],"),
     Mutant(
         "a rule that opens nothing is not counted",
         TALLY,
-        "for rule in rules}",
-        "for rule in rules if rule.name in tallies}",
+        "what_if, rule) for rule in rules}",
+        "what_if, rule) for rule in rules if rule.name in tallies}",
     ),
     Mutant("XES names its columns over the rule's", REPLAY, "if ours not in said}", "}"),
     Mutant("strict sets rows aside", COMMAND, "if self.is_strict and refused:", "if self.is_strict and found.idle:"),

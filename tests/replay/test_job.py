@@ -11,7 +11,7 @@ NAMED = Rule("named", opens="a", until="b", within="1 s", columns={"kind": "life
 
 
 def columns(format: str, rule: Rule, **given: str) -> dict[str, str]:
-    return dict(Job(Source("log", format), (rule,), given).plan().columns)
+    return dict(Job(Source("log", format), (rule,), given).plan.columns)
 
 
 def test_a_column_is_called_by_our_word_if_nobody_says_otherwise() -> None:

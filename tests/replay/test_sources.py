@@ -11,9 +11,11 @@ import pytest
 from pyarrow import feather, orc, parquet
 
 from replay.logs import order_events
-from sojourn import SourceError
-from sojourn.pipeline.files.lines import FIELDS, NOT_JSON
-from sojourn.pipeline.files.source import Source, check_columns
+from sojourn import ConfigError, SourceError
+from sojourn.pipeline.files.csv_records import FIELDS
+from sojourn.pipeline.files.json_values import NOT_JSON
+from sojourn.pipeline.files.source import Source
+from sojourn.pipeline.plan import check_columns
 
 ROWS = [{"k": "001", "n": "1"}, {"k": "002", "n": None}]
 
@@ -98,11 +100,15 @@ def test_files_with_different_columns_are_read_together(tmp_path: Path) -> None:
     assert Source.of(tmp_path).read().events.to_pylist() == [{"k": "1", "n": None}, {"k": "2", "n": 5}]
 
 
-def test_files_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
+def test_columns_that_are_mixed_over_files_are_text(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", [{"k": {"deep": 1}}])
     write(tmp_path / "b.jsonl", [{"k": 2}])
-    with pytest.raises(SourceError, match="do not fit together"):
-        Source.of(tmp_path).read()
+    assert Source.of(tmp_path).read().events["k"].to_pylist() == ['{"deep": 1}', "2"]
+    for name, tag, value in (("a", "int", "1"), ("b", "string", "x")):
+        event = f'<event><{tag} key="k" value="{value}"/></event>'
+        (tmp_path / "xes").mkdir(exist_ok=True)
+        (tmp_path / "xes" / f"{name}.xes").write_text(f"<log><trace>{event}</trace></log>")
+    assert Source.of(tmp_path / "xes").read().events["k"].to_pylist() == ["1", "x"]
 
 
 def test_csv_is_text_so_that_no_key_loses_its_zeros(tmp_path: Path) -> None:
@@ -131,6 +137,8 @@ def test_csv_lines_with_too_many_or_too_few_fields_are_kept_for_the_quarantine(t
         ("a,1\n", {"header": "false"}, [{"_c0": "a", "_c1": "1"}]),
         ("k,n\n'a,b',1\n", {"quote": "'"}, [{"k": "a,b", "n": "1"}]),
         ('k,n\n"a\nb",1\n', {"multiLine": "true"}, [{"k": "a\nb", "n": "1"}]),
+        ("k\tn\na\t1\n", {"sep": "\\t"}, [{"k": "a", "n": "1"}]),
+        ('k,n\n"a""b",1\n', {"escape": '"', "MULTILINE": "true"}, [{"k": 'a"b', "n": "1"}]),
         ("k,n\na,NULL\n", {"nullValue": "NULL"}, [{"k": "a", "n": None}]),
         ("k,n\n\xe9,1\n", {"encoding": "latin-1"}, [{"k": "é", "n": "1"}]),
     ],
@@ -145,7 +153,7 @@ def test_csv_takes_the_options_that_spark_takes(
 def test_an_option_that_is_not_known_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "log.csv")
     write(tmp_path / "log.parquet")
-    with pytest.raises(SourceError, match="'mode' is not known without Spark; for csv there are sep, delimiter"):
+    with pytest.raises(SourceError, match="'mode' is not known; for csv there are sep, delimiter"):
         Source.of(tmp_path / "log.csv", options={"mode": "FAILFAST"}).read()
     with pytest.raises(SourceError, match="option mergeSchema is for Spark"):
         Source.of(tmp_path / "log.parquet", options={"mergeSchema": "true"}).read()
@@ -170,10 +178,10 @@ def test_lines_that_are_not_json_objects_are_kept_for_the_quarantine(tmp_path: P
     ("name", "content", "message"),
     [
         ("log.parquet", b"nonsense", "cannot be read as parquet"),
-        ("log.csv", b"", "cannot be read as csv: Empty CSV file"),
-        ("log.csv", b"k\n\xff\xfe\n", "cannot be read as csv"),
+        ("log.csv", b"", "cannot be read as csv: it has no header"),
+        ("log.csv", b"k\xff\n1\n", "cannot be read as csv, since its first line cannot"),
         ("log.orc", b"nonsense", "cannot be read as orc"),
-        ("log.json.gz", b"\x1f\x8bnonsense", "cannot be read as json"),
+        ("log.json.gz", b"\x1f\x8bnonsense", "cannot be read"),
     ],
 )
 def test_a_file_that_is_not_what_it_says_is_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -214,10 +222,10 @@ def test_a_format_only_spark_knows_says_so(tmp_path: Path) -> None:
 def test_a_missing_column_is_named_with_those_there_and_the_nearest() -> None:
     names = order_events().column_names
     check_columns({"order": "key"}, names, "the log")
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(ConfigError) as caught:
         check_columns({"orders": "key"}, names, "the log")
     assert str(caught.value) == (
         "the log has no column 'orders' for key. It has: order, event, at, region; did you mean 'order'?"
     )
-    with pytest.raises(SourceError, match=r"It has: order, event, at, region$"):
+    with pytest.raises(ConfigError, match=r"It has: order, event, at, region$"):
         check_columns({"xyz": "key"}, names, "the log")

@@ -112,5 +112,5 @@ def test_one_rule_alone_says_how_long_where_the_table_does_not(spark: SparkSessi
 
 @pytest.mark.parametrize("missing", ["operation_id", "rule", "opened_at", "within", "keys"])
 def test_a_table_of_operations_that_lacks_a_column_is_refused_by_name(missing: str) -> None:
-    with pytest.raises(ConfigError, match=f"the operations have no column '{missing}'"):
+    with pytest.raises(ConfigError, match=f"the table of operations has no column '({missing}|key)'"):
         local.outcomes(EVENTS, RULES, operations=operations().drop_columns([missing]))

@@ -162,10 +162,10 @@ def comparable(outcomes: pa.Table) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"key": "case"}, "the events have no column 'case' for key; there are 'key', 'kind', 'at'"),
-        ({"at": "when"}, "the events have no column 'when' for at"),
-        ({"source": "who"}, "the events have no column 'who' for source"),
-        ({"value": "how much"}, "the events have no column 'how much' for value"),
+        ({"key": "case"}, "the log has no column 'case' for key"),
+        ({"at": "when"}, "the log has no column 'when' for at"),
+        ({"source": "who"}, "the log has no column 'who' for source"),
+        ({"value": "how much"}, "the log has no column 'how much' for value"),
         ({"unit": "m"}, "unit='m' is not known; allowed are auto, s, ms, us, ns, yyyymmdd"),
     ],
 )

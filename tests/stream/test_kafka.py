@@ -11,6 +11,7 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline import stream
+from sojourn.pipeline.files.json_values import NOT_JSON
 from sojourn.pipeline.stream.kafka import Address
 from sojourn.pipeline.stream.kafka_source import KafkaReader, Span
 from sojourn.pipeline.stream.sinks import sink_of
@@ -50,7 +51,7 @@ def test_events_of_a_topic_become_outcomes_in_another(spark: SparkSession, tmp_p
     told = {key: (row["outcome"], row["waited_ms"]) for key, row in broker.messages("told")}
     assert told == {f"r/a/{EPOCH}": ("completed", 700), f"r/b/{EPOCH + 5}": ("expired", 1000)}
     aside = spark.read.parquet(f"{checkpoint}/aside/quarantine").collect()
-    assert [(row.reason, json.loads(row.row)["_corrupt_record"]) for row in aside] == [("no key", "not JSON")]
+    assert [(row.reason, json.loads(row.row)["_corrupt_record"]) for row in aside] == [(NOT_JSON, "not JSON")]
 
 
 def test_a_micro_batch_takes_a_fair_share_of_each_partition(broker: Broker) -> None:

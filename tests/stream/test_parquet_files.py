@@ -78,3 +78,11 @@ def test_files_that_differ_in_what_they_mean_are_refused_as_a_stream(spark: Spar
     pq.write_table(whole.set_column(place, "at", whole["at"].cast(pa.timestamp("us"))), tmp_path / "log" / "1.parquet")
     with pytest.raises(SourceError, match=r"differ in their times or durations: at timestamp\[ns\].*one kind of files"):
         From(f"file:{tmp_path / 'log'}").read(spark, RULE, {})
+
+
+def test_a_file_that_is_no_parquet_is_refused_in_a_line_as_a_stream(spark: SparkSession, tmp_path: Path) -> None:
+    from sojourn.pipeline.stream.sources import From  # noqa: PLC0415  (an extra)
+
+    (tmp_path / "0.parquet").write_bytes(b"PAR1 this is no Parquet file")
+    with pytest.raises(SourceError, match=r"cannot be read as parquet: .*"):
+        From(f"file:{tmp_path}").read(spark, RULE, {})

@@ -10,7 +10,7 @@ import typer
 
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
-from .options import At, Format, InUnits, Key, Kind, Source, Unit, Value
+from .options import At, Format, InUnits, Key, Kind, Operations, Reading, Source, Unit, Value, settings
 
 if TYPE_CHECKING:
     from ..pipeline.results.explain import Explanation
@@ -29,6 +29,8 @@ def explain(
     value: Value = None,
     unit: InUnits = Unit.AUTO,
     format: Format = None,
+    option: Reading = None,
+    operations: Operations = None,
     as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON, one object a line.")] = False,
 ) -> None:
     """Say why operations ended as they did: from an outcome table, or event by event from a log and a rule.
@@ -36,6 +38,7 @@ def explain(
     [bold]sojourn explain outcomes/ A1[/bold]
     [bold]sojourn explain events.parquet A1 --rule fine-paid.toml[/bold]
     """
+    options = settings(option, "--option")
     with failures():
         from ..pipeline.files.source import Source  # noqa: PLC0415
         from ..pipeline.results.explain import explain_events, explain_outcomes  # noqa: PLC0415  (Arrow takes a while to load)
@@ -45,9 +48,12 @@ def explain(
         named = {ours: name for ours, name in columns.items() if name is not None}
         for asked in who:
             if rule:
-                found = explain_events(job_of(table, rule, columns=named, unit=unit.value, format=format), asked)
+                job = job_of(
+                    table, rule, columns=named, unit=unit.value, format=format, options=options, operations=operations
+                )
+                found = explain_events(job, asked)
             else:
-                found = explain_outcomes(Source.of(table, format), asked)
+                found = explain_outcomes(Source.of(table, format, options), asked)
             for explanation in found:
                 typer.echo(_json(explanation) if as_json else _text(explanation))
 

@@ -37,6 +37,15 @@ Reading = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="NAME=VALUE", help="How to read them.", rich_help_panel=_EVENTS),
 ]
+Operations = Annotated[
+    str | None,
+    typer.Option(
+        "--operations",
+        metavar="FILE",
+        help="A table of operations (operation_id, keys, opened_at, ...): these, not events, open.",
+        rich_help_panel=_EVENTS,
+    ),
+]
 Master = Annotated[
     str | None,
     typer.Option("--master", metavar="URL", help="The cluster; local[*] if none.", rich_help_panel=_SPARK),

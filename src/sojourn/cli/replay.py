@@ -10,7 +10,7 @@ import typer
 
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
-from .options import At, Conf, Format, InUnits, Key, Kind, Master, Reading, Source, Unit, Value, settings
+from .options import At, Conf, Format, InUnits, Key, Kind, Master, Operations, Reading, Source, Unit, Value, settings
 
 _EVENTS, _OUTPUT = "The events", "What comes out"
 
@@ -39,14 +39,7 @@ def replay(
     unit: InUnits = Unit.AUTO,
     format: Format = None,
     option: Reading = None,
-    operations: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="A table of operations (operation_id, keys, opened_at, ...): these, not events, open.",
-            rich_help_panel=_EVENTS,
-        ),
-    ] = None,
+    operations: Operations = None,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Fail if a row cannot be used, or if nothing opens.", rich_help_panel=_EVENTS),

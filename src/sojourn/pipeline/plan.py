@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -40,8 +41,8 @@ class Plan:
         _check(chosen, unit)
         leaves = [leaf for rule in chosen for leaf in rule.leaves]
         numbers = tuple(dict.fromkeys(number_of(leaf) for leaf in leaves if not isinstance(leaf, Seen)))
-        counts_sources = any(_counts_sources(leaf) for leaf in leaves)
-        needed = [KEY, KIND, AT, *[SOURCE] * counts_sources, *[VALUE] * (VALUE in numbers)]
+        has_sources = any(counts_sources(leaf) for leaf in leaves)
+        needed = [KEY, KIND, AT, *[SOURCE] * has_sources, *[VALUE] * (VALUE in numbers)]
         kinds = dict.fromkeys(kind for rule in chosen for kind in _kinds(rule))
         withins = dict.fromkeys(rule.within for rule in chosen if not isinstance(rule.within, int))
         names = {ours: columns.get(ours) or _named(chosen, ours) for ours in needed}
@@ -61,28 +62,31 @@ class Plan:
         """The columns of texts of which there are few different ones, by the log's own names."""
         return {self.columns[name] for name in (KIND, SOURCE) if name in self.columns} - {self.columns[KEY]}
 
-    def check_columns(self, there: Iterable[str], *, opens: bool = True) -> None:
+    def check_columns(self, there: Iterable[str], *, opens: bool = True, where: str = "the log") -> None:
         """Refuse a log that lacks a column; `opens` says whether its events open operations."""
-        names = list(there)
-        wanted = {theirs: ours for ours, theirs in self.columns.items()}
+        named = self.columns.items()
+        wanted = {theirs: f"{ours} (name another with {ours}=, --{ours} or [columns])" for ours, theirs in named}
         wanted |= {self.column_of(number): f"total(of={number!r})" for number in self.numbers if number != VALUE}
         if opens:
             wanted |= {within.name: "within" for within in self.withins}
-        for theirs, ours in wanted.items():
-            if theirs not in names:
-                raise ConfigError(
-                    f"the events have no column {theirs!r} for {ours}; there are {', '.join(map(repr, names))}"
-                )
+        check_columns(wanted, there, where)
 
     def check_operations(self, there: Iterable[str]) -> None:
         """Refuse a table of operations that lacks a column."""
         names = list(there)
         wanted = [OPERATION_ID, OPENED_AT, *[RULE] * (len(self.rules) > 1), *[WITHIN] * bool(self.withins)]
-        for name in wanted:
-            if name not in names:
-                raise ConfigError(f"the operations have no column {name!r}; there are {', '.join(map(repr, names))}")
-        if KEYS not in names and KEY not in names:
-            raise ConfigError(f"the operations have no column 'keys' or 'key'; there are {', '.join(map(repr, names))}")
+        keys = [] if KEYS in names else [KEY]
+        check_columns(dict.fromkeys([*wanted, *keys], "operations"), names, "the table of operations")
+
+
+def check_columns(wanted: Mapping[str, str], there: Iterable[str], where: str) -> None:
+    """Refuse a table without the columns that are wanted: their names, and what each is for."""
+    names = list(there)
+    for name, purpose in wanted.items():
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ConfigError(f"{where} has no column {name!r} for {purpose}. It has: {', '.join(names)}{hint}")
 
 
 def _check(rules: tuple[Rule, ...], unit: str) -> None:
@@ -105,7 +109,7 @@ def _kinds(rule: Rule) -> list[str]:
     return [rule.opens, *rule.places_by_kind, *filter(None, [rule.cancels, rule.keeps_alive])]
 
 
-def _counts_sources(leaf: object) -> bool:
+def counts_sources(leaf: object) -> bool:
     """One source alone is no different from the next."""
     return (isinstance(leaf, Seen) and leaf.distinct is not None and leaf.times > 1) or (
         isinstance(leaf, Reached) and leaf.by > 1

@@ -19,8 +19,8 @@ from ..rules.outcome import time_text
 from . import local
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .columns.events import ArrowLog
-from .files.source import Log, Source, check_columns
-from .plan import Plan
+from .files.source import Log, Source
+from .plan import Plan, check_columns
 from .results.bins import Bins
 from .results.deadlines import Deadline
 from .results.groups import with_groups
@@ -33,7 +33,7 @@ KINDS_NAMED = 12
 """How many of the kinds of a log an error names, the most frequent."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """What is to be replayed.
 
@@ -54,18 +54,17 @@ class Job:
         said = {ours for rule in self.rules for ours, _ in rule.columns}
         return {**{ours: name for ours, name in self.source.columns.items() if ours not in said}, **self.columns}
 
+    @cached_property
     def plan(self) -> Plan:
+        """What the rules read, made once for the run."""
         return Plan.of(self.rules, self.unit, **self.named())
 
     def check(self, names: list[str]) -> None:
         """Refuse a log that lacks a column, and say what it has."""
-        plan = self.plan()
-        wanted = {name: f"{ours} (name it with --{ours}, or in [columns])" for ours, name in plan.columns.items()}
-        wanted |= {plan.column_of(number): "the rule's total" for number in plan.numbers if number != S.VALUE}
-        if self.operations is None:
-            wanted |= {within.name: "the rule's within" for within in plan.withins}
-            wanted |= {self.by: "--by"} if self.by else {}
-        check_columns(wanted, names, repr(self.source.path))
+        where = repr(self.source.path)
+        self.plan.check_columns(names, opens=self.operations is None, where=where)
+        if self.by and self.operations is None:
+            check_columns({self.by: "--by"}, names, where)
 
 
 class Replay(Protocol):
@@ -102,7 +101,7 @@ class LocalReplay:
         job.check(self._log.events.column_names)
         operations = None if job.operations is None else job.operations.read().events
         self._operations = operations
-        result = local.decided(self._log.events, job.plan(), operations)
+        result = local.decided(self._log.events, job.plan, operations)
         self._decided: pa.Table = result.outcomes
         self.outcomes: pa.Table = result.outcomes.select(S.OUTCOMES.names)
         self.quarantine: pa.Table = pa.concat_tables([self._log.unreadable, result.quarantine])
@@ -117,7 +116,7 @@ class LocalReplay:
         return counted(self.quarantine[S.REASON])
 
     def kinds(self) -> Counter[str]:
-        return counted(ArrowLog(self._log.events, self._job.plan()).kind.values)
+        return counted(ArrowLog(self._log.events, self._job.plan).kind.values)
 
     def write(self, outcomes: str | None, quarantine: str | None) -> None:
         if outcomes is not None:
@@ -128,7 +127,7 @@ class LocalReplay:
     def _grouped(self) -> pa.Table:
         if self._job.by is None:
             return self._decided
-        return with_groups(self._decided, self._job.by, self._job.plan(), self._log.events, self._operations)
+        return with_groups(self._decided, self._job.by, self._job.plan, self._log.events, self._operations)
 
 
 def counted(texts: pa.Array | pa.ChunkedArray) -> Counter[str]:

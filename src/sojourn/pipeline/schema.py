@@ -26,6 +26,10 @@ KEYS, WITHIN = "keys", "within"
 REASON, ROW = "reason", "row"
 """What a quarantine table has, beside RULE: why a row was set aside, and the row itself as JSON."""
 
+CORRUPT, CORRUPT_REASON = "_corrupt_record", "_corrupt_reason"
+"""The columns of a line that cannot be read, where it travels beside rows (`files.lines`). The first is called as Spark
+calls it."""
+
 WITHIN_MS = "within_ms"
 OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET, UNKNOWN = COUNTS = (
     "opened",

@@ -15,7 +15,8 @@ Nothing here depends on the order of `events`: the outcome is a function of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ..errors import RuleError
 from .account import Progress, conclude
@@ -68,26 +69,43 @@ def openings(rule: Rule, events: Iterable[Event]) -> list[tuple[Event, int]]:
 
 def decide(rule: Rule, opening: Event, events: Sequence[Event], ordinal: int = 1) -> Outcome:
     """The outcome of one operation, given all events of its key: the opening too, which may be a signal itself."""
-    operation = opened(rule, opening, ordinal)
+    return case_of(opened(rule, opening, ordinal), events).outcome
+
+
+class Case(NamedTuple):
+    """An operation, its outcome, and the evidence.
+
+    `counted`    of each leaf, the events that made it hold, or got it as far as it came: the very ones that were given.
+    `held_from`  when each leaf came to hold; None if it did not.
+    """
+
+    operation: Operation
+    outcome: Outcome
+    counted: Mapping[Leaf, Sequence[Event]]
+    held_from: Mapping[Leaf, int | None]
+
+
+def case_of(operation: Operation, events: Sequence[Event]) -> Case:
+    """What becomes of an operation, given all events that it may look at."""
+    rule = operation.rule
     since = [e for e in events if e.at >= operation.opened_at]
     cancelled_at = min((e.at for e in since if e.kind == rule.cancels), default=None)
     alive = [e.at for e in since if e.kind == rule.keeps_alive]
     counted = {leaf: evidence(leaf, events, operation.opened_at) for leaf in rule.leaves}
-
-    def leaf_time(leaf: Leaf) -> int | None:
-        return holds_from(leaf, counted[leaf], operation.opened_at)
-
-    met_at = holds_at(rule.until, leaf_time)
+    held_from = {leaf: holds_from(leaf, counted[leaf], operation.opened_at) for leaf in rule.leaves}
+    met_at = holds_at(rule.until, held_from.__getitem__)
     ending, at = verdict(met_at, cancelled_at, extended(operation, alive))
-    return conclude(
+    outcome = conclude(
         operation,
         ending,
         at,
         deadline=extended(operation, [t for t in alive if t <= at]),
         met_at=met_at,
-        decided_by=decided_by(rule, ending, leaf_time),
+        decided_by=decided_by(rule, ending, held_from.__getitem__),
         progress_of=lambda leaf: progress(leaf, counted[leaf], at),
     )
+    needed = {leaf: until_held(leaf, counted[leaf], held_from[leaf]) for leaf in rule.leaves}
+    return Case(operation, outcome, needed, held_from)
 
 
 def verdict(met_at: int | None, cancelled_at: int | None, deadline: int) -> tuple[Ending, int]:
@@ -155,6 +173,13 @@ def holds_from(leaf: Leaf, counted: Sequence[Event], opened_at: int) -> int | No
         return None
     needed = leaf.times if isinstance(leaf, Seen) else leaf.by
     return max(opened_at, counted[needed - 1].at) if len(counted) >= needed else None
+
+
+def until_held(leaf: Leaf, counted: Sequence[Event], held_from: int | None) -> list[Event]:
+    """Of a leaf's evidence, what it needed to hold."""
+    if isinstance(leaf, Total):
+        return [e for e in counted if held_from is None or e.at <= held_from]
+    return list(counted[: leaf.times if isinstance(leaf, Seen) else leaf.by])
 
 
 def progress(leaf: Leaf, counted: Sequence[Event], at: int) -> Progress:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
-from ..schema import QUARANTINE
+from ..schema import CORRUPT, CORRUPT_REASON, QUARANTINE
 from .events import ArrowLog
 from .reasons import Check, row_checks, rule_checks
 
@@ -58,7 +58,23 @@ def quarantined(events: pa.Table, reason: Ints, texts: list[str], rule: str | No
     rows = np.flatnonzero(reason >= 0)
     reasons = pa.array(texts, pa.string()).take(pa.array(reason[rows]))
     rule_names = pa.repeat(pa.scalar(rule, pa.string()), len(rows))
-    return pa.table([rule_names, reasons, as_json(events.take(pa.array(rows)))], schema=QUARANTINE)
+    own = events.take(pa.array(rows))
+    if CORRUPT_REASON in events.column_names:
+        return pa.table([rule_names, *_with_lines(own, reasons)], schema=QUARANTINE)
+    return pa.table([rule_names, reasons, as_json(own)], schema=QUARANTINE)
+
+
+def _with_lines(rows: pa.Table, reasons: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Reasons and rows, some of which are lines that could not be read: those have a reason of their own."""
+    why = rows[CORRUPT_REASON].combine_chunks()
+    lines = as_json(rows.select([CORRUPT]))
+    others = as_json(without_lines(rows))
+    return pc.coalesce(why, reasons), pc.if_else(why.is_valid(), lines, others)
+
+
+def without_lines(rows: pa.Table) -> pa.Table:
+    """The columns of the log itself."""
+    return rows.select([name for name in rows.column_names if name not in (CORRUPT, CORRUPT_REASON)])
 
 
 def as_json(table: pa.Table) -> pa.Array:

@@ -1,153 +1,118 @@
-"""CSV and JSON Lines as Arrow tables, with the lines that are neither set aside.
+"""Lines of text: where they begin and end, and what becomes of those that cannot be read.
 
-A file in order is read by Arrow in one go. Only where Arrow gives up is it read line by line.
+A line ends with LF, CR LF or CR. A line that cannot be read never spoils the others: it is set aside, as it stands,
+with the reason.
+
+Where rows and such lines travel in one table, as in a stream, it has two more columns: CORRUPT, the line, and
+CORRUPT_REASON, why it could not be read. Both are null in rows that were read; where they are not, all others are null.
+In the quarantine such a line is CORRUPT_REASON and, as JSON, an object with nothing but CORRUPT.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
-from pyarrow import csv
-from pyarrow import json as arrow_json
+from numpy.typing import NDArray
 
-from ...errors import SourceError
-from ..schema import QUARANTINE
+from ..schema import CORRUPT, CORRUPT_REASON, QUARANTINE
 
-CORRUPT = "_corrupt_record"
-"""As Spark calls the column that holds a line which it cannot read."""
+CORRUPT_FIELDS = (pa.field(CORRUPT, pa.string()), pa.field(CORRUPT_REASON, pa.string()))
 
-FIELDS = "the line has not as many fields as the header"
-NOT_JSON = "the line is not a JSON object"
+BOM = b"\xef\xbb\xbf"
+LF, CR = 10, 13
 
-CSV_OPTIONS = ("sep", "delimiter", "quote", "header", "encoding", "multiLine", "nullValue")
-
-Read = tuple[pa.Table, pa.Table]
-"""The events, and a quarantine table."""
+Bytes = NDArray[np.uint8]
+Places = NDArray[np.int64]
 
 
-def read_csv(path: str, options: Mapping[str, str] | None = None) -> Read:
-    """Every column as text; an empty field is null, quoted or not: Spark does not tell the two apart."""
-    given = dict(options or {})
-    for name in given:
-        if name not in CSV_OPTIONS:
-            raise SourceError(f"option {name!r} is not known without Spark; for csv there are {', '.join(CSV_OPTIONS)}")
-    bad: list[str] = []
-    names = _column_names(path, given)
+class Bad(NamedTuple):
+    """A line that cannot be read, or the lines of one record."""
+
+    reason: str
+    line: bytes
+
+
+class Rows(NamedTuple):
+    """What became of some lines."""
+
+    table: pa.Table
+    bad: list[Bad]
+
+    def quarantine(self) -> pa.Table:
+        """The lines that could not be read, as a quarantine table."""
+        rows = [json.dumps({CORRUPT: shown(bad.line)}, ensure_ascii=False) for bad in self.bad]
+        nobody = pa.nulls(len(rows), pa.string())
+        reasons = pa.array([bad.reason for bad in self.bad], pa.string())
+        return pa.table([nobody, reasons, pa.array(rows, pa.string())], schema=QUARANTINE)
+
+    def together(self, schema: pa.Schema) -> pa.Table:
+        """One table of these columns, CORRUPT and CORRUPT_REASON."""
+        count, lines = len(self.table), [shown(bad.line) for bad in self.bad]
+        texts = [lines, [bad.reason for bad in self.bad]]
+        empty = [pa.nulls(len(lines), field.type) for field in schema]
+        bad = pa.table([*empty, *(pa.array(text, pa.string()) for text in texts)], schema=with_corrupt(schema))
+        good = [*self.table.columns, *(pa.nulls(count, pa.string()) for _ in texts)]
+        return pa.concat_tables([pa.table(good, schema=with_corrupt(schema)), bad])
+
+
+class Lines(NamedTuple):
+    """Where the lines of some bytes start, and where they end: at their line break, or at the end of the bytes."""
+
+    starts: Places
+    ends: Places
+
+
+def with_corrupt(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([*schema, *CORRUPT_FIELDS])
+
+
+def shown(line: bytes) -> str:
+    """A line as text; bytes that are none as in Python, such as \\xff."""
+    return line.decode(errors="backslashreplace")
+
+
+def is_text(data: bytes) -> bool:
+    """Whether all of it is UTF-8."""
+    if data.isascii():
+        return True
     try:
-        table = csv.read_csv(
-            path,
-            read_options=_read_options(given),
-            parse_options=_parse_options(given, bad),
-            convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=True,
-                null_values=[given.get("nullValue", "")],
-            ),
-        )
-    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"{path!r} cannot be read as csv: {error}") from None
-    return _numbered(table, given), _quarantined(FIELDS, bad)
+        pa.array([data], pa.large_binary()).cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
-def read_json(path: str) -> Read:
-    """One object a line. Texts stay texts, also those that look like times; a column of several types is text."""
-    try:
-        table = arrow_json.read_json(path)
-        if any(pa.types.is_timestamp(field.type) for field in table.schema):
-            schema = pa.schema([_as_written(field) for field in table.schema])
-            table = arrow_json.read_json(path, parse_options=arrow_json.ParseOptions(explicit_schema=schema))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return _read_json_lines(path)
-    except OSError as error:
-        raise SourceError(f"{path!r} cannot be read as json: {error}") from None
-    return table, QUARANTINE.empty_table()
+def lines_of(data: bytes) -> Lines:
+    """The lines of some bytes, the empty ones too."""
+    signs = np.frombuffer(data, np.uint8)
+    breaks = np.flatnonzero(signs == LF)
+    ends = breaks
+    if b"\r" in data:
+        breaks, ends = _breaks(signs)
+    starts = np.concatenate([[0], breaks + 1])
+    if starts[-1] == len(data):
+        return Lines(starts[:-1], ends)
+    return Lines(starts, np.append(ends, len(data)))
 
 
-def _column_names(path: str, given: Mapping[str, str]) -> list[str]:
-    try:
-        options = _read_options(given), _parse_options(given, [])
-        with csv.open_csv(path, read_options=options[0], parse_options=options[1]) as reader:
-            return list(reader.schema.names)
-    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"{path!r} cannot be read as csv: {error}") from None
+def _breaks(signs: Bytes) -> tuple[Places, Places]:
+    """The last sign of each line break, and the first."""
+    is_cr, is_lf = signs == CR, signs == LF
+    follows_cr = np.append(False, is_cr[:-1])
+    precedes_lf = np.append(is_lf[1:], False)
+    breaks = np.flatnonzero(is_lf | (is_cr & ~precedes_lf))
+    return breaks, breaks - (is_lf & follows_cr)[breaks]
 
 
-def _read_options(given: Mapping[str, str]) -> csv.ReadOptions:
-    is_headed = _is_true(given.get("header", "true"))
-    return csv.ReadOptions(encoding=given.get("encoding", "utf8"), autogenerate_column_names=not is_headed)
+def end_of_lines(data: bytes) -> int:
+    """Where the last line break ends; 0 if there is none. A CR at the very end may be half of one."""
+    return max(data.rfind(b"\n"), data.rfind(b"\r", 0, max(0, len(data) - 1))) + 1
 
 
-def _parse_options(given: Mapping[str, str], bad: list[str]) -> csv.ParseOptions:
-    def keep(row: csv.InvalidRow) -> str:
-        bad.append(row.text)
-        return "skip"
-
-    return csv.ParseOptions(
-        delimiter=given.get("sep", given.get("delimiter", ",")),
-        quote_char=given.get("quote", '"'),
-        newlines_in_values=_is_true(given.get("multiLine", "false")),
-        invalid_row_handler=keep,
-    )
-
-
-def _is_true(text: str) -> bool:
-    return text.strip().lower() == "true"
-
-
-def _numbered(table: pa.Table, given: Mapping[str, str]) -> pa.Table:
-    """Columns without a header are called as in Spark: _c0, _c1, ..."""
-    if _is_true(given.get("header", "true")):
-        return table
-    return table.rename_columns([f"_c{place}" for place in range(table.num_columns)])
-
-
-def _as_written(field: pa.Field) -> pa.Field:
-    return field.with_type(pa.string()) if pa.types.is_timestamp(field.type) else field
-
-
-def _read_json_lines(path: str) -> Read:
-    """What Arrow refuses, line by line."""
-    rows, bad = [], []
-    for line in _text_lines(path):
-        row = _object(line)
-        if row is not None:
-            rows.append(row)
-        elif line.strip():
-            bad.append(line.rstrip("\r\n"))
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: _array([row.get(name) for row in rows]) for name in names}
-    return pa.table(columns), _quarantined(NOT_JSON, bad)
-
-
-def _text_lines(path: str) -> list[str]:
-    opened = gzip.open if path.endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8-sig", errors="replace") as file:
-        return list(file)
-
-
-def _object(line: str) -> dict[str, Any] | None:
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _array(values: list[Any]) -> pa.Array:
-    """Values of one type, or all of them as text: those that are none, as they stand in the file."""
-    try:
-        return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        texts = [value if isinstance(value, str | None) else json.dumps(value) for value in values]
-        return pa.array(texts, pa.string())
-
-
-def _quarantined(reason: str, lines: list[str]) -> pa.Table:
-    rows = pa.array([json.dumps({CORRUPT: line}, ensure_ascii=False) for line in lines], pa.string())
-    columns = [pa.nulls(len(lines), pa.string()), pa.repeat(reason, len(lines)), rows]
-    return pa.table(columns, schema=QUARANTINE)
+def united(parts: Sequence[Rows], tables: Iterable[pa.Table]) -> Rows:
+    """Tables that fit together, as one, and the bad lines of all parts."""
+    return Rows(pa.concat_tables(tables, promote_options="permissive"), [bad for part in parts for bad in part.bad])

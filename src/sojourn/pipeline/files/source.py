@@ -19,7 +19,7 @@ from pyarrow import dataset
 
 from ...errors import SourceError
 from ..schema import QUARANTINE
-from . import lines, meanings, xes
+from . import meanings, texts, xes
 
 FORMATS = {
     "parquet": (".parquet", ".pq"),
@@ -96,14 +96,12 @@ def files_at(path: str) -> list[str]:
     return [file for name in matched for file in _below(Path(name))]
 
 
-def check_columns(wanted: Mapping[str, str], there: Iterable[str], where: str) -> None:
-    """Refuse a log without the columns that are wanted: their names, and what each is for."""
-    names = list(there)
-    for name, purpose in wanted.items():
-        if name not in names:
-            close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise SourceError(f"{where} has no column {name!r} for {purpose}. It has: {', '.join(names)}{hint}")
+def check_any(names: Iterable[str], source: Source) -> Iterable[str]:
+    """The names of the columns of a text file, of which there are some."""
+    if not names:
+        what = "no header" if source.format == "csv" else "no JSON object on any line"
+        raise SourceError(f"{source.path!r} cannot be read as {source.format}: it has {what}")
+    return names
 
 
 def _below(path: Path) -> list[str]:
@@ -157,27 +155,16 @@ def _unreadable(source: Source, error: Exception) -> SourceError:
     return SourceError(f"{source.path!r} cannot be read as {source.format}: {error}")
 
 
-def _from_csv(source: Source) -> Log:
-    return _united(source, lambda file: lines.read_csv(file, source.options))
-
-
-def _from_json(source: Source) -> Log:
-    _refuse_options(source)
-    return _united(source, lines.read_json)
+def _from_text(source: Source) -> Log:
+    read = texts.read_csv if source.format == "csv" else texts.read_json
+    rows = read(files_of(source.path), source.options)
+    check_any(rows.table.column_names, source)
+    return Log(rows.table, rows.quarantine())
 
 
 def _from_xes(source: Source) -> Log:
     _refuse_options(source)
-    return _united(source, lambda file: (xes.read_table(file), _nothing()))
-
-
-def _united(source: Source, read: Callable[[str], tuple[pa.Table, pa.Table]]) -> Log:
-    tables, unreadable = zip(*map(read, files_of(source.path)), strict=True)
-    try:
-        events = pa.concat_tables(tables, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise SourceError(f"the files of {source.path!r} do not fit together: {error}") from None
-    return Log(events, pa.concat_tables(unreadable))
+    return Log(xes.united([xes.read_table(file) for file in files_of(source.path)]), _nothing())
 
 
 def _refuse_options(source: Source) -> None:
@@ -194,8 +181,8 @@ _DATASETS = ("parquet", "orc", "arrow")
 _ARROW_FORMATS = {"parquet": meanings.FORMAT}
 _READERS: dict[str, Callable[[Source], Log]] = {
     "parquet": _from_dataset,
-    "csv": _from_csv,
-    "json": _from_json,
+    "csv": _from_text,
+    "json": _from_text,
     "xes": _from_xes,
     "orc": _from_dataset,
     "arrow": _from_dataset,

@@ -40,7 +40,7 @@ def read_table(path: str | Path) -> pa.Table:
             raise SourceError(f"{path}, line {error.lineno}: this is not XML: {reason}") from None
         except (gzip.BadGzipFile, zlib.error, EOFError, _NotXes) as error:
             raise SourceError(f"{path}: {error}") from None
-    return _united(chunks)
+    return united(chunks)
 
 
 class _NotXes(Exception):  # noqa: N818  (it never leaves this module)
@@ -120,7 +120,7 @@ def _array(values: list[Any]) -> pa.Array:
         return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
-def _united(chunks: list[pa.Table]) -> pa.Table:
+def united(chunks: list[pa.Table]) -> pa.Table:
     """One table; a column whose chunks differ in type is text, unless all are numbers."""
     types: dict[str, set[pa.DataType]] = {}
     for chunk in chunks:

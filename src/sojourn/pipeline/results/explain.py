@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +11,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import SourceError
-from ...rules import Outcome, Reached, Rule, duration_text
+from ...rules import Column, Event, Leaf, Outcome, Reached, Rule, Seen, UntilColumn, duration_text
+from ...rules.exact import is_level, number_text
+from ...rules.law import Case, case_of, openings
+from ...rules.operation import Operation, opened
 from ...rules.outcome import time_text
-from .. import local
+from ...rules.reading import measure
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
 from ..columns.events import ArrowLog
-from ..files.source import Source, check_columns
-from ..plan import Plan
+from ..columns.operations import read_operations
+from ..columns.quarantine import checked, quarantined
+from ..files.source import Source
+from ..kernel import UNREADABLE
+from ..kernel.columns import number_of
+from ..plan import Plan, check_columns, counts_sources
 from ..replay import Job
 from .rows import outcome_rows
 
@@ -31,6 +38,8 @@ class Line(NamedTuple):
     at: int
     kind: str
     source: str | None
+    value: str | None
+    """The number that the rule reads from it, if it does."""
     note: str
 
 
@@ -65,16 +74,84 @@ def explain_events(job: Job, who: str) -> list[Explanation]:
     """What the events of a key make of an operation, by its id, or of all operations of the key."""
     events = job.source.read().events
     job.check(events.column_names)
-    plan = job.plan()
+    plan = job.plan
+    if job.operations is not None:
+        return _explain_given(job, plan, events, who)
     keys = ArrowLog(events, plan).key.values
     own = events.filter(pc.is_in(keys, pa.array(_keys_of(who, job.rules), keys.type)))
-    result = local.outcomes(own, job.rules, unit=job.unit, **job.named())
-    found = [outcome for outcome in outcome_rows(result.outcomes) if who in (outcome.operation_id, outcome.key)]
-    aside = tuple(f"{row[S.REASON]}: {row[S.ROW]}" for row in result.quarantine.to_pylist())
+    log = _Log(own, plan, opens=True)
+    cases = [
+        (opening, case_of(opened(rule, opening, ordinal), own_events), own_events)
+        for rule in job.rules
+        for own_events in log.by_key(rule).values()
+        for opening, ordinal in openings(rule, own_events)
+    ]
+    found = [case for case in cases if who in (case[1].outcome.operation_id, case[1].outcome.key)]
     if not found:
-        raise _nothing_opened(who, aside) if len(own) else _not_there(who, job.source, keys.unique())
-    rules = {rule.name: rule for rule in job.rules}
-    return [Explanation(outcome, _lines(rules[outcome.rule], outcome, own, plan), aside) for outcome in found]
+        raise _nothing_opened(who, log.aside) if len(own) else _not_there(who, job.source, keys.unique())
+    return [_explanation(case, opening, own_events, log.aside) for opening, case, own_events in found]
+
+
+def _explain_given(job: Job, plan: Plan, events: pa.Table, who: str) -> list[Explanation]:
+    """The same, of operations that stand in a table of their own, each on its keys."""
+    assert job.operations is not None
+    given, refused = read_operations(job.operations.read().events, plan)
+    waited = [given.keys[a:b].to_pylist() for a, b in pairwise(given.starts.tolist())]
+    names = given.operation_id.to_pylist()
+    chosen = [row for row, keys in enumerate(waited) if who == names[row] or who in keys]
+    if not chosen:
+        raise _not_there(who, job.operations, given.keys.unique())
+    keys = ArrowLog(events, plan).key.values
+    wanted = sorted({key for row in chosen for key in waited[row]})
+    log = _Log(events.filter(pc.is_in(keys, pa.array(wanted, keys.type))), plan, opens=False)
+    aside = (*log.aside, *_reasons(refused))
+    found = []
+    for row in chosen:
+        rule, keys_of = plan.rules[int(given.rule[row])], set(waited[row])
+        own = [event for key, of_key in log.by_key(rule).items() if key in keys_of for event in of_key]
+        times = int(given.opened_at[row]), int(given.deadline[row])
+        case = case_of(Operation(rule, waited[row][0], *times, names[row]), own)
+        found.append(_explanation(case, None, own, aside))
+    return found
+
+
+class _Log:
+    """Rows of a log, few of them, as the law reads them; and those that were set aside, with their reasons."""
+
+    def __init__(self, events: pa.Table, plan: Plan, *, opens: bool) -> None:
+        self._log = ArrowLog(events, plan)
+        self._plan = plan
+        self._opens = opens
+        self._is_usable, self._reasons = checked(plan, self._log, len(events), opens=opens)
+        found = [quarantined(events, reason, texts, rule) for rule, reason, texts in self._reasons]
+        self.aside = tuple(text for table in found for text in _reasons(table))
+
+    def by_key(self, rule: Rule) -> dict[str, list[Event]]:
+        """The events that a rule can use."""
+        unusable = next(found.reason >= 0 for found in self._reasons if found.rule == rule.name)
+        found: dict[str, list[Event]] = {}
+        for row in np.flatnonzero(self._is_usable & ~unusable & (self._log.kind_code >= 0)).tolist():
+            event = self._event(row)
+            found.setdefault(event.key, []).append(event)
+        return found
+
+    def _event(self, row: int) -> Event:
+        log, plan = self._log, self._plan
+        numbers = {name: log.number_column(name)[row].as_py() for name in plan.numbers}
+        columns = {**numbers, **{w.name: self._within(w, row) for w in plan.withins if self._opens}}
+        source = None if log.source is None else log.source.values[row].as_py()
+        key, kind = log.key.values[row].as_py(), log.kind.values[row].as_py()
+        return Event(key, kind, int(log.at.ms[row]), source, numbers.get(S.VALUE), columns)
+
+    def _within(self, within: Column | UntilColumn, row: int) -> int | None:
+        deadline = int(self._log.deadline(within)[row])
+        if deadline == UNREADABLE:
+            return None
+        return deadline - int(self._log.at.ms[row]) if isinstance(within, Column) else deadline
+
+
+def _reasons(quarantine: pa.Table) -> list[str]:
+    return [f"{row[S.REASON]}: {row[S.ROW]}" for row in quarantine.to_pylist()]
 
 
 def _keys_of(who: str, rules: Sequence[Rule]) -> list[str]:
@@ -83,50 +160,73 @@ def _keys_of(who: str, rules: Sequence[Rule]) -> list[str]:
     return [who, *filter(None, inner)]
 
 
-def _lines(rule: Rule, outcome: Outcome, events: pa.Table, plan: Plan) -> tuple[Line, ...]:
-    """The events of the key that the rule has to do with, in the order of time."""
-    log = ArrowLog(events, plan)
-    is_own = pc.equal(log.key.values, outcome.key).fill_null(False).to_numpy(zero_copy_only=False)
-    is_read = is_own & ~(log.kind.is_missing | log.at.is_missing | log.at.is_bad)
-    sources = log.source.values if log.source is not None else pa.nulls(len(events), pa.string())
-    rows = [
-        (int(log.at.ms[row]), log.kind.values[row].as_py(), sources[row].as_py()) for row in np.flatnonzero(is_read)
-    ]
-    named = {rule.opens, *rule.places_by_kind, rule.cancels, rule.keeps_alive}
-    told = sorted((row for row in rows if row[1] in named), key=lambda row: row[0])
-    return tuple(Line(at, kind, source, note(rule, outcome, at, kind)) for at, kind, source in told)
+def _explanation(case: Case, opening: Event | None, events: Sequence[Event], aside: tuple[str, ...]) -> Explanation:
+    """The outcome, and the events that the rule has to do with, in the order of time."""
+    rule = case.operation.rule
+    named = {*rule.places_by_kind, rule.cancels, rule.keeps_alive, *[rule.opens] * (opening is not None)}
+    told = sorted((event for event in events if event.kind in named), key=lambda event: event.at)
+    lines = [Line(e.at, e.kind, _text(e.source), value_text(rule, e), note(case, opening, e)) for e in told]
+    return Explanation(case.outcome._replace(seen=""), tuple(lines), aside)
 
 
-def note(rule: Rule, outcome: Outcome, at: int, kind: str) -> str:
-    """What an event of that kind and time had to do with the operation."""
-    parts = []
-    if kind == rule.opens and at == outcome.opened_at:
-        parts.append("opens it")
-    if kind in rule.places_by_kind:
-        parts.append(_signal_note(rule, outcome, at, kind))
-    if kind == rule.cancels:
-        parts.append(_timely(outcome, at, "cancels it" if outcome.outcome == "cancelled" else "would cancel it"))
-    if kind == rule.keeps_alive:
-        parts.append(_timely(outcome, at, "keeps it alive"))
+def _text(source: object) -> str | None:
+    return None if source is None else str(source)
+
+
+def value_text(rule: Rule, event: Event) -> str | None:
+    """The numbers that the rule reads from an event; None if it reads none."""
+    leaves = [leaf for leaf in rule.leaves if leaf.kind == event.kind and not isinstance(leaf, Seen)]
+    values = {number_of(leaf): number_text(measure(leaf, event)) for leaf in leaves}
+    if len(values) > 1:
+        return ", ".join(f"{name} {value}" for name, value in values.items())
+    return next(iter(values.values()), None)
+
+
+def note(case: Case, opening: Event | None, event: Event) -> str:
+    """What an event had to do with an operation, by the law's own evidence."""
+    rule, outcome = case.operation.rule, case.outcome
+    parts = ["opens it"] if event is opening else []
+    parts += _signal_notes(case, event)
+    if event.kind == rule.cancels:
+        parts.append(_untimely(case, event) or ("cancels it" if outcome.outcome == "cancelled" else "would cancel it"))
+    if event.kind == rule.keeps_alive:
+        parts.append(_untimely(case, event) or "keeps it alive")
     return ", ".join(parts) or ("opens another one" if rule.per == "each" else "opens nothing: only the first does")
 
 
-def _signal_note(rule: Rule, outcome: Outcome, at: int, kind: str) -> str:
-    is_level = any(isinstance(leaf, Reached) and leaf.kind == kind for leaf in rule.leaves)
-    if at == outcome.at and outcome.outcome == "completed" and kind == outcome.decided_by:
-        return "counts, and completes it"
-    if at < outcome.opened_at and is_level:
-        return "counts, being a level"
-    return _timely(outcome, at, "counts")
+def _signal_notes(case: Case, event: Event) -> list[str]:
+    """A note for each leaf that the event feeds; each named, if they differ."""
+    notes = {leaf: _leaf_note(case, leaf, event) for leaf in case.operation.rule.leaves if leaf.kind == event.kind}
+    if len(set(notes.values())) > 1:
+        return [f"{note} ({leaf})" for leaf, note in notes.items()]
+    return list(notes.values())[:1]
 
 
-def _timely(outcome: Outcome, at: int, text: str) -> str:
-    """The text, if the event came while the operation was open."""
-    if at < outcome.opened_at:
-        return f"too early, by {duration_text(outcome.opened_at - at)}"
-    if at > outcome.deadline:
-        return f"too late, by {duration_text(at - outcome.deadline)}"
-    return text if at <= outcome.at else "it had ended"
+def _leaf_note(case: Case, leaf: Leaf, event: Event) -> str:
+    outcome = case.outcome
+    is_early = event.at < outcome.opened_at
+    if (event.at > outcome.at or (is_early and not isinstance(leaf, Reached))) and (why := _untimely(case, event)):
+        return why
+    if any(counted is event for counted in case.counted[leaf]):
+        is_last = outcome.outcome == "completed" and event.at == outcome.at == case.held_from[leaf]
+        if is_last and leaf.kind == outcome.decided_by:
+            return "counts, and completes it"
+        return "counts, being a level" if is_early else "counts"
+    if isinstance(leaf, Reached) and not is_level(measure(leaf, event), leaf.at_least):
+        return f"does not count: less than {number_text(leaf.at_least)}"
+    if counts_sources(leaf) and any(counted.source == event.source for counted in case.counted[leaf]):
+        return "does not count: its source has been counted"
+    return "not needed any more"
+
+
+def _untimely(case: Case, event: Event) -> str | None:
+    """Why an event came at the wrong time; None if it came while the operation was open."""
+    outcome = case.outcome
+    if event.at < outcome.opened_at:
+        return f"too early, by {duration_text(outcome.opened_at - event.at)}"
+    if event.at <= outcome.at:
+        return None
+    return f"too late, by {duration_text(event.at - outcome.at)}" if outcome.outcome == "expired" else "it had ended"
 
 
 def _nothing_opened(who: str, aside: Sequence[str]) -> SourceError:
@@ -141,5 +241,6 @@ def _not_there(who: str, source: Source, keys: pa.Array) -> SourceError:
 
 def line_text(line: Line) -> str:
     """A line for people to read."""
+    value = f" {line.value}" if line.value is not None else ""
     by = f" ({line.source})" if line.source is not None else ""
-    return f"{time_text(line.at):<27}  {line.kind}{by}: {line.note}"
+    return f"{time_text(line.at):<27}  {line.kind}{value}{by}: {line.note}"

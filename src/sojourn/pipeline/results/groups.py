@@ -8,8 +8,7 @@ import pyarrow.compute as pc
 
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
 from ..columns.events import ArrowLog
-from ..files.source import check_columns
-from ..plan import Plan
+from ..plan import Plan, check_columns
 from .rows import whole_ms
 from .tally import GROUP
 

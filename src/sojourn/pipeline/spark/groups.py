@@ -10,8 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from .. import schema as S  # noqa: N812
-from ..files.source import check_columns
-from ..plan import Plan
+from ..plan import Plan, check_columns
 from ..results.groups import OPENED_MS, OPENINGS, openings_by
 from ..results.tally import GROUP
 from .parcels import Batches, gathered

@@ -133,10 +133,7 @@ def _by_meanings(spark: SparkSession, source: Source) -> list[tuple[Meanings, li
 
 
 def _meanings(path: str) -> Meanings:
-    try:
-        return not_for_spark(arrow_schema(path))
-    except (OSError, ValueError):  # Spark will say what is wrong with it
-        return {}
+    return not_for_spark(arrow_schema(path))
 
 
 def _seen_by_java(spark: SparkSession, path: str) -> Meanings:

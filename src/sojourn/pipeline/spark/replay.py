@@ -45,7 +45,7 @@ class SparkReplay:
         may_be_clean = unreadable is None and self._operations is None
         self._odd = OddRows() if may_be_clean else None
         seen = self._odd.seen if self._odd else None
-        self._decided = batch.decided(self._events, job.plan(), self._operations, seen)
+        self._decided = batch.decided(self._events, job.plan, self._operations, seen)
         self._outcomes = self._decided.select(*S.OUTCOMES.names)
         self._is_written = False
 
@@ -68,7 +68,7 @@ class SparkReplay:
         return Counter({row[S.REASON]: row["count"] for row in self._quarantine.groupBy(S.REASON).count().collect()})
 
     def kinds(self) -> Counter[str]:
-        kind = F.col(quoted(self._job.plan().columns[S.KIND])).cast("string").alias(S.KIND)
+        kind = F.col(quoted(self._job.plan.columns[S.KIND])).cast("string").alias(S.KIND)
         rows = self._events.groupBy(kind).count().collect()
         return Counter({row[S.KIND]: row["count"] for row in rows if row[S.KIND] is not None})
 
@@ -95,7 +95,7 @@ class SparkReplay:
     def _grouped(self) -> DataFrame:
         if self._job.by is None:
             return self._counted()
-        return with_groups(self._counted(), self._job.by, self._job.plan(), self._events, self._operations)
+        return with_groups(self._counted(), self._job.by, self._job.plan, self._events, self._operations)
 
     def _counted(self) -> DataFrame:
         """What is counted: what was written, unless a what-if needs cancellations, which are not written."""

@@ -11,7 +11,7 @@ from pyspark.sql import types as T  # noqa: N812  (as everybody does)
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from ...errors import ConfigError
-from ..columns.quarantine import as_json
+from ..columns.quarantine import as_json, without_lines
 from ..kernel import NEVER
 from ..spark.parcels import prepare_worker
 from .decide import NO_WATERMARK
@@ -120,7 +120,8 @@ class ShardProcessor(StatefulProcessor):
     def _too_late(self, late: pa.Array, rows: bytes) -> Iterator[Row]:
         count = late.true_count
         if count:
-            texts = as_json(pa.Table.from_batches([from_bytes(rows, self._log).filter(late)]))
+            whole = pa.Table.from_batches([from_bytes(rows, self._log).filter(late)])
+            texts = as_json(without_lines(whole))
             aside = pa.RecordBatch.from_arrays([pa.repeat(self._late, count), texts], schema=SET_ASIDE)
             yield _row(aside=to_bytes(aside), late=count)
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import StructType
 
 from ...errors import ConfigError
 from ...rules import Rule
 from .. import schema as S  # noqa: N812
-from ..files.lines import CORRUPT
 from ..files.source import Source
 from ..plan import Plan
 from ..spark import source as spark_source
+from ..spark import texts
 from . import kafka
+
+_FEW_FILES = {"maxFilesPerTrigger": "1000"}
 
 FORMS = "file:FOLDER, kafka:HOST:PORT/TOPIC and rate:ROWS_A_SECOND"
 
@@ -43,28 +45,22 @@ class From:
         raise ConfigError(f"source {self.text!r} is not known; there are {FORMS}")
 
     def _files(self, spark: SparkSession, where: str) -> DataFrame:
-        """Text that cannot be read stays in a column of its own, so that it is set aside with the row."""
-        source = Source.of(where, self.format, self.options)
-        options = {"maxFilesPerTrigger": "1000", **source.options}
+        """Lines that cannot be read are rows with a line and a reason in columns of their own: see `files.lines`."""
+        given = Source.of(where, self.format, self.options)
+        source = replace(given, path=spark_source.located(spark, where), options={**_FEW_FILES, **given.options})
+        schema = _parsed(spark, self.schema) if self.schema else None
         if source.format == "parquet":
-            return spark_source.parquet_stream(
-                spark, source, _parsed(spark, self.schema) if self.schema else None, options
-            )
-        schema = _parsed(spark, self.schema) if self.schema else spark_source.read(spark, source).events.schema
+            return spark_source.parquet_stream(spark, given, schema, dict(source.options))
         if source.format in ("csv", "json"):
-            schema = schema.add(CORRUPT, StringType())
-            options = {"header": "true", "columnNameOfCorruptRecord": CORRUPT, **options}
-        path = spark_source.located(spark, where)
-        return spark.readStream.format(source.format).options(**options).schema(schema).load(path)
+            return texts.followed(spark, source, schema, by_path=spark_source.is_here(spark, where)).together()
+        schema = schema or spark_source.read(spark, given).events.schema
+        return spark.readStream.format(source.format).options(**source.options).schema(schema).load(source.path)
 
     def _messages(self, spark: SparkSession, where: str) -> DataFrame:
         """A message is a JSON object."""
         if self.schema is None:
             raise ConfigError("messages do not show what columns they have; name them with a schema")
-        text = F.col("value").cast("string")
-        schema = _parsed(spark, self.schema).add(CORRUPT, StringType())
-        row = F.from_json(text, schema, {"columnNameOfCorruptRecord": CORRUPT})
-        return kafka.read(spark, where, self.options).select(row.alias("row")).select("row.*")
+        return texts.json_messages(kafka.read(spark, where, self.options), _parsed(spark, self.schema))
 
 
 def events_by_the_clock(spark: SparkSession, plan: Plan, rows: int) -> DataFrame:
