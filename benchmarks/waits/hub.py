@@ -49,12 +49,12 @@ class HubWaits(Waits):
     def expire(self) -> None:
         """Moved by hand until all have run."""
         timer: Any = self.hub.timer
-        while self.hub.delayed:
+        while self.hub.pending:
             timer.advance_clock(0)
 
     def pending(self) -> int:
         """The hub counts."""
-        return self.hub.delayed
+        return self.hub.pending
 
     def close(self) -> None:
         """Closed; one that was moved by hand has a timer of its own to go with it."""
@@ -92,7 +92,7 @@ class FutureWaits(LoopWaits):
 
     def pending(self) -> int:
         """The hub counts."""
-        return self.hub.delayed
+        return self.hub.pending
 
     def close(self) -> None:
         """The hub, then the loop."""

@@ -3,6 +3,7 @@
 from .clock import Clock as Clock
 from .clock import SystemClock as SystemClock
 from .errors import ConfigError as ConfigError
+from .errors import DeadlockError as DeadlockError
 from .errors import DelayError as DelayError
 from .errors import ForkedError as ForkedError
 from .errors import HubFullError as HubFullError
@@ -44,6 +45,7 @@ __all__ = [
     "Clock",
     "Condition",
     "ConfigError",
+    "DeadlockError",
     "DelayError",
     "DelayedOperation",
     "Event",

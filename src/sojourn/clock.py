@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from _thread import allocate_lock
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
@@ -160,6 +161,15 @@ class ManualClock:
             ran += sum(timer._run_due() for timer in self._timers)
         self._pass(target - self._now_ns)
         return ran
+
+    def _advance_until(self, is_over: Callable[[], bool], timeout: float | None) -> None:
+        """Move from one due instant to the next until `is_over` or nothing is due, at most by `timeout` seconds."""
+        until_ns = None if timeout is None else self._now_ns + round(timeout * 1e9)
+        while not is_over() and (nap := self._next_nap_ns()) is not None:
+            if until_ns is not None and self._now_ns + nap > until_ns:
+                self._advance_ns(until_ns - self._now_ns)
+                return
+            self._advance_ns(nap)
 
     def _next_nap_ns(self) -> int | None:
         return min((nap for timer in self._timers if (nap := timer.nap_ns()) is not None), default=None)

@@ -29,6 +29,10 @@ class LivelockError(SojournError, RuntimeError):
     """Virtual time cannot move: tasks keep re-arming themselves for the instant they run in."""
 
 
+class DeadlockError(SojournError, RuntimeError):
+    """Waiting here would be for ever: what is waited for can only happen in this very thread."""
+
+
 class PurgatoryClosedError(SojournError, RuntimeError):
     """The purgatory was closed; nothing would ever end what it is given now."""
 

@@ -123,6 +123,7 @@ USES = {
         "hub.list('k')",
         "hub.explain(7)",
         "wait.result()",
+        "wait.result(0)",
         "wait.cancel()",
         "wait.extend(5)",
         "wait.force_complete()",

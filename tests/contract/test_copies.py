@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hub.scene import ROOMS as HUBS
 from purgatory.scene import ROOMS
 from sojourn.testing import ManualClock
 from support import BUILDS, Build
@@ -67,3 +68,13 @@ def test_an_operation_is_not_copied_and_a_purgatory_is_not_either(build: Build, 
     refuses(way, purgatory)
     assert (operation.cancel(), purgatory.delayed, purgatory.timer.size) == (True, 0, 0)
     refuses(way, operation)
+
+
+@each_way
+@pytest.mark.parametrize("kind", ["Hub", "AsyncHub"])
+def test_a_hub_is_not_copied(build: Build, way: str, kind: str) -> None:
+    hub = getattr(HUBS[build], kind)("h", clock=ManualClock())
+    hub.wait("k", "paid", 5)
+    refuses(way, hub)
+    assert (hub.pending, hub.timer.size) == (1, 1)
+    hub.close()

@@ -65,7 +65,7 @@ def test_plus_and_minus_change_the_speed_of_virtual_time() -> None:
 def test_h_lets_in_a_herd() -> None:
     driver = HandDriver(1_000)
     driver.play(2)
-    assert press_each(driver, ["h", "h"], lambda: driver.world.hub.delayed) == [1_200, 1_400]
+    assert press_each(driver, ["h", "h"], lambda: driver.world.hub.pending) == [1_200, 1_400]
 
 
 def test_a_number_kills_that_service_and_once_more_revives_it() -> None:

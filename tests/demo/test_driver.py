@@ -115,7 +115,7 @@ def test_a_herd_is_seen_the_moment_it_is_let_in() -> None:
     driver = HandDriver(30_000)
     driver.play(2.1)
     driver.do(DemoDriver.let_in_herd)
-    assert sum(map(sum, driver.reading.levels)) == driver.world.hub.delayed == 36_000
+    assert sum(map(sum, driver.reading.levels)) == driver.world.hub.pending == 36_000
     assert max(driver.reading.levels[2]) >= 6_000
 
 

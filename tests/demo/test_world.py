@@ -26,7 +26,7 @@ def test_as_many_waits_are_pending_as_were_asked_for(waits: int) -> None:
     world = play(World(waits, seed=1), 2_500)
     for _ in range(500):
         world.step()
-        assert world.hub.delayed == waits
+        assert world.hub.pending == waits
     balance(world)
 
 
@@ -62,9 +62,9 @@ def test_a_herd_falls_due_in_the_same_millisecond_and_not_before() -> None:
     assert herd.due_ms not in told
     world.step()
     assert told.count(herd.due_ms) >= herd.size
-    assert world.hub.delayed >= 1_000 - world.ended["expired"]  # nobody takes the places of the herd
+    assert world.hub.pending >= 1_000 - world.ended["expired"]  # nobody takes the places of the herd
     balance(play(world, 100))
-    assert world.hub.delayed == 1_000
+    assert world.hub.pending == 1_000
 
 
 def test_a_dead_service_sends_nothing_and_its_waits_expire() -> None:

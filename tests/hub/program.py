@@ -114,7 +114,7 @@ class Run:
         self.clock.advance(20)
         self.timer.advance_clock()
         check(self.hub)
-        assert self.hub.delayed == 0
+        assert self.hub.pending == 0
         return self.watched
 
     def wait(self, keys: list[str], nth: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hub.scene import GUARD_S, ROOMS, check
-from sojourn import all_of, seen
+from sojourn import PurgatoryClosedError, all_of, seen
 from sojourn.testing import ManualClock
 from support import Build
 
@@ -37,7 +37,7 @@ def on_loop(build: Build) -> Callable[[Callable[[Virtual], Coroutine[Any, Any, N
         async with virtual.hub as hub:
             await main(virtual)
             check(hub)
-        assert (hub.delayed, virtual.errors) == (0, [])
+        assert (hub.pending, virtual.errors) == (0, [])
 
     return lambda main: run_guarded(run(main))
 
@@ -243,6 +243,140 @@ def test_a_loop_that_is_gone_is_reported_and_keeps_nobody_else_waiting(build: Bu
     wait.add_done_callback(told.append)
     assert hub.signal("k", "paid") == 1
     assert ([type(error) for error in errors], told) == ([RuntimeError], [wait])
+
+
+def test_a_hub_that_nobody_entered_starts_with_its_first_wait_on_the_loop(build: Build) -> None:
+    async def main() -> None:
+        hub = ROOMS[build].AsyncHub()
+        assert (await hub.wait("k", "paid", 0)).outcome == "expired"
+        assert (await (await asyncio.to_thread(hub.wait, "k", "paid", 0))).outcome == "expired"
+        check(hub)
+        hub.close()
+        with pytest.raises(PurgatoryClosedError):
+            hub.wait("k", "paid", 0)
+
+    run_guarded(main())
+
+
+def test_a_hub_that_nobody_entered_cannot_start_where_no_loop_runs_and_says_so(build: Build) -> None:
+    hub = ROOMS[build].AsyncHub("shy")
+    with pytest.raises(RuntimeError, match="AsyncHub 'shy' has not started, and no asyncio loop is running here"):
+        hub.wait("k", "paid", 0)
+    assert (hub.pending, hub.close()) == (0, [])
+
+
+def test_futures_that_are_cancelled_are_let_go_of_while_the_wait_goes_on(on_loop: Any) -> None:
+    async def main(virtual: Virtual) -> None:
+        wait = virtual.hub.wait("k", "paid", 10)
+        for count in (1, 2, 100):
+            futures = [wait.future() for _ in range(count)]
+            kept = weakref.WeakSet(futures)
+            for future in futures:
+                assert future.cancel()
+                assert not future.cancel()
+            del future, futures
+            await a_turn()
+            gc.collect()
+            assert len(kept) == 0
+        last = wait.future()
+        assert virtual.hub.signal("k", "paid") == 1
+        assert await last == wait.result(0)
+
+    on_loop(main)
+
+
+def test_waiting_for_a_future_no_longer_than_so_long_leaves_nothing_behind(on_loop: Any) -> None:
+    async def main(virtual: Virtual) -> None:
+        wait = virtual.hub.wait("k", "paid", 10)
+        futures = weakref.WeakSet()
+        for _ in range(3):
+            futures.add(future := wait.future())
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(future, 0)
+        del future
+        gc.collect()
+        assert (len(futures), wait.done(), virtual.hub.signal("k", "paid")) == (0, False, 1)
+
+    on_loop(main)
+
+
+def test_a_hundred_thousand_awaiters_of_one_wait_are_cancelled_in_no_time(build: Build) -> None:
+    """One step each: with a list to search, this would take minutes."""
+    hub = ROOMS[build].Hub(clock=ManualClock())
+    wait = hub.wait("k", "paid", 10)
+    callbacks = [object() for _ in range(100_000)]
+    for callback in callbacks:
+        wait._hang(callback)
+    for callback in callbacks:
+        wait._unhang(callback)
+    assert hub.signal("k", "paid") == 1
+
+
+@pytest.mark.parametrize("where", ["on the loop", "in another thread", "when it has ended"])
+def test_a_callback_may_be_a_coroutine_function(on_loop: Any, where: str) -> None:
+    async def main(virtual: Virtual) -> None:
+        told: list[Any] = []
+
+        async def callback(wait: Any) -> None:
+            told.append((wait, asyncio.get_running_loop(), await wait))
+
+        wait = virtual.hub.wait("k", "paid", 10, callback=None if where == "when it has ended" else callback)
+        if where == "in another thread":
+            await asyncio.to_thread(virtual.hub.signal, "k", "paid")
+        else:
+            virtual.hub.signal("k", "paid")
+        wait.add_done_callback(callback)
+        await a_turn()
+        each = (wait, asyncio.get_running_loop(), wait.result(0))
+        assert told == [each] * (1 if where == "when it has ended" else 2)
+
+    on_loop(main)
+
+
+def test_what_a_coroutine_raises_is_reported(on_loop: Any) -> None:
+    async def main(virtual: Virtual) -> None:
+        async def callback(wait: Any) -> None:
+            await asyncio.sleep(0)
+            raise ZeroDivisionError
+
+        virtual.hub.wait("k", "paid", 10, callback=callback)
+        virtual.hub.signal("k", "paid")
+        await a_turn()
+        assert [type(error) for error in virtual.errors] == [ZeroDivisionError]
+        virtual.errors.clear()
+
+    on_loop(main)
+
+
+async def never_run(wait: Any) -> None:
+    raise AssertionError
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_hub_without_a_loop_reports_that_it_cannot_run_a_coroutine(build: Build, others: int) -> None:
+    errors: list[Any] = []
+    hub = ROOMS[build].Hub(clock=ManualClock(), on_error=lambda wait, error: errors.append((wait, str(error))))
+    wait = hub.wait("k", "paid", 10, callback=never_run)
+    for _ in range(others):
+        wait.add_done_callback(never_run)
+    assert hub.signal("k", "paid") == 1
+    assert [who for who, _ in errors] == [wait] * (1 + others)
+    assert "is a coroutine function, and a Hub has no asyncio loop to run it: use an AsyncHub" in errors[0][1]
+
+
+@pytest.mark.parametrize("is_entered", [False, True])
+def test_a_coroutine_whose_loop_is_gone_is_reported(build: Build, is_entered: bool) -> None:
+    virtual = Virtual(build)
+
+    async def main() -> None:
+        await virtual.hub.__aenter__()
+
+    if is_entered:
+        asyncio.run(main())
+    virtual.hub.wait("k", "paid", 10, callback=never_run)
+    virtual.hub.signal("k", "paid")
+    reason = "Event loop is closed" if is_entered else "no asyncio loop is running"
+    assert [reason in str(error) for error in virtual.errors] == [True]
 
 
 def test_a_future_needs_a_running_loop(build: Build) -> None:

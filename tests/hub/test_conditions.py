@@ -138,7 +138,7 @@ def test_anything_hashable_is_a_key(scene: Scene, key: Any) -> None:
 
 def test_a_key_named_twice_is_one_key(scene: Scene) -> None:
     wait = scene.wait(["k", "l", "k"], seen("a", 2))
-    assert scene.hub.watched == 2
+    assert scene.hub._waits.watched == 2
     scene.signal("k", "a")
     assert not wait.done()
 
@@ -146,7 +146,7 @@ def test_a_key_named_twice_is_one_key(scene: Scene) -> None:
 def test_a_wait_leaves_all_its_keys_when_it_ends(scene: Scene) -> None:
     scene.wait(["k", "l", "m"])
     scene.signal("l", "paid")
-    assert (scene.hub.watched, scene.signal("k", "paid"), scene.signal("m", "paid")) == (0, 0, 0)
+    assert (scene.hub._waits.watched, scene.signal("k", "paid"), scene.signal("m", "paid")) == (0, 0, 0)
 
 
 def test_times_are_of_the_epoch_but_run_on_the_monotonic_clock(build: Build) -> None:
@@ -165,6 +165,18 @@ def test_a_rule_whose_deadline_stands_on_an_opening_event_is_refused(scene: Scen
     with pytest.raises(RuleError, match="a wait has no opening event"):
         scene.hub.wait("k", rule=Rule("r", "open", "a", within))
     scene.check()
+
+
+@pytest.mark.parametrize("beside", [{"until": "b"}, {"within": "1 s"}, {"until": "b", "within": "1 s"}], ids=str)
+def test_a_rule_with_a_condition_or_a_duration_beside_it_is_refused(scene: Scene, beside: dict[str, Any]) -> None:
+    with pytest.raises(RuleError, match="beside rule 'fines', which says both itself: leave them out"):
+        scene.hub.wait("k", rule=Rule("fines", "fine", "paid", "30 s"), **beside)
+    scene.check()
+
+
+def test_what_is_no_rule_is_refused(scene: Scene) -> None:
+    with pytest.raises(TypeError, match="rule='fines' is not a Rule; give one, or until and within instead"):
+        scene.hub.wait("k", rule="fines")
 
 
 BAD_WAITS = {
@@ -187,6 +199,6 @@ def test_a_wait_that_makes_no_sense_is_refused_and_leaves_no_trace(
     with pytest.raises(error):
         scene.hub.wait(*arguments, callback=scene.note)
     scene.check()
-    assert (scene.counts(), scene.hub.watched, scene.told) == ((0, 0, 0, 0), 0, [])
+    assert (scene.counts(), scene.hub._waits.watched, scene.told) == ((0, 0, 0, 0), 0, [])
     scene.wait("k", "a")
     assert scene.signal("k", "a") == 1

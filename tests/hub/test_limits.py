@@ -26,7 +26,7 @@ def test_a_full_hub_refuses_and_takes_more_once_a_wait_has_ended(build: Build, e
         with pytest.raises(HubFullError, match="holds 2 pending waits, as many as max_pending allows"):
             scene.wait(key, all_of("paid"))
     scene.check()
-    assert (scene.counts()[0], scene.hub.watched) == (2, 2)
+    assert (scene.counts()[0], scene.hub._waits.watched) == (2, 2)
     ENDS[end](scene, first)
     scene.wait(3)
     with pytest.raises(HubFullError):

@@ -94,7 +94,7 @@ def test_nothing_is_left_of_what_is_forgotten(scene: Scene) -> None:
     for i in range(1_000):
         scene.hub.signal(i, "paid")
         scene.clock.advance(1)
-    assert scene.hub.stats().remembered == len(scene.hub._memory._by_key) == KEEP_MS + 1
+    assert scene.hub.stats().remembered == len(scene.hub._waits._memory._by_key) == KEEP_MS + 1
 
 
 def test_a_remembered_cancellation_cancels_unless_the_condition_is_met(scene: Scene) -> None:

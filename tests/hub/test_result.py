@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hub.scene import GUARD_S, Scene
-from sojourn.hub import _ending
+from sojourn.hub import _blocking
 
 ENDS: dict[str, Callable[[Scene, Any], object]] = {
     "completed": lambda scene, wait: scene.hub.signal("k", "paid"),
@@ -69,11 +69,11 @@ def test_who_asks_in_vain_leaves_nothing_behind(scene: Scene, monkeypatch: pytes
             super().__init__()
             events.add(self)
 
-    monkeypatch.setattr(_ending, "threading", SimpleNamespace(Event=Event))
+    monkeypatch.setattr(_blocking, "threading", SimpleNamespace(Event=Event, get_ident=lambda: None))
     wait = scene.wait(callback=None)
     for callbacks in range(3):
         with pytest.raises(TimeoutError):
-            wait.result(0)
+            wait.result(1e-9)
         gc.collect()
         assert not events
         wait.add_done_callback(lambda wait, i=callbacks: scene.told.append(i))

@@ -117,7 +117,7 @@ def test_a_shared_timer_that_is_closed_first_refuses_further_waits_and_leaves_no
     timer.close()
     with pytest.raises(TimerClosedError):
         hub.wait("l", "paid", 10)
-    assert (hub.delayed, hub.watched) == (1, 1)
+    assert (hub.pending, hub._waits.watched) == (1, 1)
     assert hub.signal("k", "paid") == 1
     assert wait.outcome == "completed"
 

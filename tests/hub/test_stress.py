@@ -105,7 +105,7 @@ def work(build: Build, waits: int, errors: list[BaseException]) -> None:
     claimed = sum((worker.claimed for worker in workers), Counter[str]())
     assert (claimed["completed"], claimed["cancelled"]) == (outcomes["completed"], outcomes["cancelled"])
     assert all(wait.opened_at <= wait.at <= wait.deadline for wait in made)
-    assert (hub.watched, hub.timer.size, len(hub._plans) <= PLANS_KEPT) == (0, 0, True)
+    assert (hub._waits.watched, hub.timer.size, len(hub._plans) <= PLANS_KEPT) == (0, 0, True)
 
 
 def test_eight_threads_end_every_wait_once_and_leave_nothing(build: Build) -> None:
@@ -148,4 +148,4 @@ def test_a_million_waits_due_in_the_same_millisecond_end_once_each() -> None:
     assert Counter(wait.outcome for wait in waits) == {"expired": 999_998, "completed": 2}
     assert {wait.at for wait in waits} == {1_000}
     check(hub)
-    assert hub.watched == hub.delayed == 0
+    assert hub._waits.watched == hub.pending == 0

@@ -18,7 +18,7 @@ from concurrency.scheduler import Body, Program, Stage, explore
 from concurrency.world import CooperativeLock, TurnClock
 from hub.scene import ROOMS, check
 from sojourn.errors import HubFullError, PurgatoryClosedError
-from sojourn.hub import _core, _ending, _wait
+from sojourn.hub import _blocking, _core, _wait
 from sojourn.purgatory import _operation, _watchers
 from sojourn.rules import Outcome, Rule, all_of
 from sojourn.timer import _timer
@@ -26,7 +26,7 @@ from support import Build
 
 LOCKS = frozenset({"acquire", "callback", "clock"})
 CALLS = frozenset({"call", "callback", "clock"})
-SHARED = ("hub/_plan.py", "hub/hub.py", "hub/_ending.py", "hub/_memory.py", "hub/_ids.py")
+SHARED = tuple(f"hub/{name}.py" for name in ("hub", "_waits", "_law", "_plan", "_ending", "_memory", "_ids", "_table"))
 
 WITHIN_MS = 1
 LATE_MS = 1_000
@@ -190,7 +190,7 @@ class World:
             self._check_wait(name, wait)
         waits = set(self.waits.values())
         outcomes = Counter(wait.outcome for wait in waits)
-        assert self.hub.delayed == outcomes[None], "pending is exact"
+        assert self.hub.pending == outcomes[None], "pending is exact"
         counts = tuple(outcomes[name] for name in ("completed", "expired", "cancelled"))
         assert self.is_closed or self.hub.stats()[1:4] == counts, "every end is counted once"
         at_once = sum(wait.outcome == "completed" for wait in waits if wait not in self.waited_before)
@@ -270,7 +270,7 @@ def interleavings(
                 patch.setattr(module, "lock", world.lock)
             patch.setattr(_core, "RLock", lambda: CooperativeLock(world))
             events = SimpleNamespace(Event=lambda: CooperativeEvent(stage), get_ident=threading.get_ident)
-            patch.setattr(_ending, "threading", events)
+            patch.setattr(_blocking, "threading", events)
             world.open()
             before(world)
             bodies: list[Body] = [lambda actor=actor: actor(world) for actor in actors]

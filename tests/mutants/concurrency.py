@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from .hub import BLOCKING as HUB_BLOCKING
+from .hub import CORE as HUB_CORE
+from .hub import FACE as HUB_FACE
+from .hub import WAIT as HUB
 from .mutant import Mutant
 from .timer import CORE, DRIVERS, SYSTEM, TIMER, WHEEL
 
@@ -32,6 +36,12 @@ MUTANTS = [
     Mutant("a child may start what the parent started", SYSTEM, "            self._parent_pid = parent_pid\n            self._is_open = False", "            pass"),
     Mutant("what is left behind can be cancelled", TIMER, "                self._timer._check_process()\n", "                pass\n"),
     Mutant("core: what is left behind can be cancelled", CORE, "            timer._check_process()      #", "            pass      #"),
+    Mutant("hub: what is left behind can be signalled", HUB, "            self._check_process()  # here,", "            pass  # here,"),
+    Mutant("hub: what is left behind takes callbacks", HUB, "                self._waits._check_process()\n", "                pass\n"),
+    Mutant("hub: what is left behind is asked for its result", HUB_BLOCKING, "    wait._waits._check_process()\n", ""),
+    Mutant("hub: a child closes what is its parent's", HUB_FACE, "        if self._waits._parent_pid is not None:\n", "        if False:\n"),
+    Mutant("hub, core: what is left behind can be signalled", HUB_CORE, "            self._check_process()   # here,", "            pass   # here,"),
+    Mutant("hub, core: what is left behind takes callbacks", HUB_CORE, "            self._waits._check_process()\n", "            pass\n"),
     Mutant("core: milliseconds rounded down", CORE, "(ns % NS_PER_MS > 0)", "0"),
     Mutant("core: earliest not lowered", CORE, "    queue.earliest = expires\n    return 1", "    return 1"),
     Mutant("core: the bucket due now is found a turn later", CORE, "return at if at >= 0 else at + size", "return at if at > 0 else at + size"),

@@ -80,7 +80,7 @@ MUTANTS = [
     Mutant("duplicate keys are watched twice", KEYS, "tuple(dict.fromkeys(keys))", "tuple(keys)"),
     Mutant("one text is taken for a list of keys", KEYS, "if isinstance(keys, str | bytes):", "if False:"),
     Mutant("no keys are accepted", KEYS, "    if not found:", "    if False:"),
-    Mutant("watching takes no lock", WATCHERS, "            with lock:\n                stands", "            if True:\n                stands"),
+    Mutant("watching takes no lock", WATCHERS, "            look = self._look(own)\n            with lock:\n", "            look = self._look(own)\n            if True:\n"),
     Mutant("starting takes no lock", WATCHERS, "        with lock:\n            if operation._watchers is not self:\n                return\n", "        if True:\n            if operation._watchers is not self:\n                return\n"),
     # Nothing is left on the lists
     Mutant("an interrupt while it leaves leaves it on lists", WATCHERS, "            self._drop_all(places, operation)\n            raise\n", "            raise\n"),
@@ -118,7 +118,7 @@ MUTANTS = [
     Mutant("core: ended while it was tried, and never told", CORE, "        if self.ended and not self.has_told:\n            try:\n", "        if False:\n            try:\n"),
     Mutant("core: a sweep tries what was handed back", CORE, "        if self.watchers != watchers:\n", "        if self.ended:\n"),
     Mutant("core: a key may be unhashable", CORE, "            hash = PyObject_Hash(keys)\n", "            hash = 7\n"),
-    Mutant("core: ended while keys were compared, and watched all the same", CORE, "                return False            # and its entries are no more\n", "                pass\n"),
+    Mutant("core: ended while keys were compared, and watched all the same", CORE, "                return False                # and its entries are no more\n", "                pass\n"),
     Mutant("core: what was seen before keys were compared is believed", CORE, "        while changes != self.changes:      #", "        for _ in range(1):      #"),
     Mutant("core: a comparison is believed though others left meanwhile", CORE, "            if changes != self.changes:\n", "            if False:\n"),
     Mutant("core: what was on its way in when the purgatory closed is watched", CORE, "        if not self._is_open:\n            self._refuse()\n        operation.is_watched", "        operation.is_watched"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sojourn import ConfigError
+from sojourn.pipeline.stream import sinks
 from sojourn.pipeline.stream.owner import OWNER, claim
 from sojourn.pipeline.stream.sink import OUTCOMES, QUARANTINE, MicroBatch, Sink
 from sojourn.pipeline.stream.sinks import Delta
@@ -101,9 +103,14 @@ class Written:
     def save(self, path: str) -> None:
         pass
 
+    @property
+    def sparkSession(self) -> None:  # noqa: N802
+        return None
+
 
 def test_delta_knows_the_micro_batches_of_two_streams_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: True)
+    monkeypatch.setattr(sinks, "writing", nullcontext)
     delta, rows = Delta("out"), Written()
     for batch in (MicroBatch("a", 0), MicroBatch("a", 1), MicroBatch("b", 0), MicroBatch("a", 0)):
         delta(rows, OUTCOMES, batch)  # type: ignore[arg-type]

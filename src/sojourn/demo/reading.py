@@ -123,7 +123,7 @@ class Observer:
             tick_ms=world.hub.timer.tick_ms,
             wheel_size=world.hub.timer.wheel_size,
             levels=self.census.look(world.now_ms),
-            pending=world.hub.delayed,
+            pending=world.hub.pending,
             outcomes=tuple(Series(name, total, tuple(self._history[name])) for name, total in ended.items()),
             sources=tuple(
                 Series(source.name, source.signals, tuple(self._history[source.name]), source.is_alive)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ..timer import IMPLEMENTATION
 
 if TYPE_CHECKING or IMPLEMENTATION == "pure":
-    from ._wait import Signals, Wait
+    from ._wait import QuickVerbs, Signals, Wait
 else:
-    from ._core import Signals, Wait
+    from ._core import QuickVerbs, Signals, Wait
 
-__all__ = ["Signals", "Wait"]
+__all__ = ["QuickVerbs", "Signals", "Wait"]

@@ -2,9 +2,10 @@
 """Waits and signals, compiled: what `_wait.py` says. Read that one first.
 
 * A wait for a single signal, the commonest, takes no lock: from the stamp on, all that a call does to it is one step in
-  C, and the GIL is the lock. So `single` waits never meet the hub's lock, unless the hub remembers.
-* Conditions of several parts are read in Python. The hub's lock makes that one step, and whoever ends or extends such
-  a wait takes it too.
+  C, and the GIL is the lock. So `single` waits never meet the hub's lock, unless they have an id or the hub remembers.
+* Conditions of several parts are read in Python, by `_law.py`. The hub's lock makes that one step, and whoever ends or
+  extends such a wait takes it too. What the law says of a single signal stands here once more, in C: see `verdict`.
+* `QuickVerbs` has the two verbs that are called most, `wait` and `signal`, as `hub.py` says, without a frame of Python.
 """
 
 cimport cython
@@ -12,20 +13,23 @@ from cpython.object cimport PyObject_Hash
 from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_INCREF, PyObject
 from cpython.tuple cimport PyTuple_SET_ITEM
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from sojourn.purgatory._core cimport CANCELLED, COMPLETED, EXPIRED, DelayedOperation, Watchers
 
 from threading import RLock
 
-from ..errors import ConfigError, HubFullError
+from ..errors import HubFullError, RuleError
 from ..purgatory._keys import distinct
 from ..rules import Event, Outcome
 from ..timer._state import MAX_MS, whole_ms
+from ._blocking import wait_for
 from ._ending import (
-    add_callback, await_outcome, call_all, check_callback, decided_by, explanation, not_by_hand, outcome_of, settle, tell_all,
-    wait_for,
+    add_callback, await_outcome, call_all, check_callback, decided_by, explanation, not_by_hand, outcome_of,
+    refuse_to_copy, settle, tell_all,
 )
+from ._law import count
+from ._plan import plain_event, refused
 
 cdef extern from "Python.h":
     ctypedef struct PyTypeObject:
@@ -38,18 +42,19 @@ cdef extern from "../timer/_task_memory.h":
 cdef enum:
     NS_PER_MS = 1_000_000
 
-cdef enum:              # what can be done to a wait
-    COME                # the timer has
+cdef enum:              # what can be asked of a wait
+    NOTICE_THE_TIME     # the timer has come
     CANCEL
     COMPLETE
     EXTEND
 
-cdef int64_t NOT_YET = -(2**62)     # no time of a wait
+cdef int64_t NOT_YET = -(2**62)     # no time of a wait: it has not ended, been met or been cancelled
 cdef int64_t NO_LIMIT = 2**62
 cdef int64_t TOO_LONG = MAX_MS      # and whatever is longer
 cdef tuple ENDINGS = (None, "completed", "expired", "cancelled")
 
-cdef object running_loop = None     # asyncio's, once somebody asks for a future: `import sojourn` stays quick without it
+cdef object outcome_future = None   # the class of futures, and
+cdef object running_loop = None     # asyncio's function, once somebody asks for a future: `import sojourn` stays quick without it
 cdef PyObject* last_loop = NULL     # of the latest future: to be compared, no more
 cdef unsigned long last_thread      # where that loop runs; to ask asyncio takes a system call
 
@@ -58,13 +63,13 @@ cdef unsigned long last_thread      # where that loop runs; to ask asyncio takes
 cdef class Wait(DelayedOperation):
     """One wait: pending until its condition is met, its deadline passes or it is cancelled."""
 
-    cdef readonly object _hub
+    cdef readonly object _waits     # the hub's, of which this is one
     cdef readonly object _plan
     cdef object single              # the plan's
-    cdef object _id                 # None where the hub made one up: then it is the number
+    cdef readonly object _id        # the entry of its id; None where the hub made one up: then it is the number
     cdef int64_t number
-    cdef public object _progress
-    cdef object callbacks           # None, one or a list of callbacks and futures; TimerTask's own would go after a run
+    cdef public object _progress    # the evidence for its condition, from the first signal on; none for a single signal
+    cdef object callbacks           # None, a callback or a future, or several in a dict; TimerTask's own would go after a run
     cdef readonly int64_t opened_at
     cdef readonly int64_t deadline
     cdef int64_t ended_at
@@ -77,8 +82,13 @@ cdef class Wait(DelayedOperation):
     # What users call
 
     def result(self, timeout=None):
-        """The outcome, once there is one; waits for it at most `timeout` seconds, then raises `TimeoutError`."""
-        wait_for(self, timeout)
+        """The outcome, once there is one; waits for it at most `timeout` seconds, then raises `TimeoutError`.
+
+        Where waiting would be for ever (in a callback on the hub's own thread, on the loop of an `AsyncHub`) it raises
+        `DeadlockError`. On a `ManualClock`, waiting in the thread that made the hub moves the clock.
+        """
+        if not self.ended:
+            wait_for(self, timeout)
         return self.conclude()
 
     def done(self):
@@ -86,23 +96,23 @@ cdef class Wait(DelayedOperation):
 
     def cancel(self):
         """End it as cancelled. True exactly for the caller that did; what is overdue expires instead."""
-        is_cancelled = self.in_one_step(CANCEL, hub_of(self).now(), 0)
+        is_cancelled = self.in_one_step(CANCEL, waits_of(self).now(), 0)
         self.tell()
         return is_cancelled
 
     def force_complete(self):
         """Complete it, whatever its condition says. True exactly for the caller that did."""
-        is_completed = self.in_one_step(COMPLETE, hub_of(self).now(), 0)
+        is_completed = self.in_one_step(COMPLETE, waits_of(self).now(), 0)
         self.tell()
         return is_completed
 
     def extend(self, delay_ms):
         """Move the deadline to `delay_ms` from now, either way. False if it has ended, or is being cancelled."""
-        cdef Signals hub = hub_of(self)
+        cdef Signals waits = waits_of(self)
         cdef int64_t delay = min(whole_ms(delay_ms), TOO_LONG)
-        cdef int64_t now = hub.now()
-        hub.check_fits(delay, now, delay_ms)
-        is_extended = (hub.timer._is_open or hub.timer._refuse_to_extend()) and self.in_one_step(EXTEND, now, now + delay)
+        cdef int64_t now = waits.now()
+        waits.check_fits(delay, now, delay_ms)
+        is_extended = (waits.timer._is_open or waits.timer._refuse_to_extend()) and self.in_one_step(EXTEND, now, now + delay)
         self.tell()
         return is_extended
 
@@ -111,11 +121,20 @@ cdef class Wait(DelayedOperation):
         return explanation(self)
 
     def add_done_callback(self, callback):
-        """Call `callback(wait)` when it has ended: at once, if it has."""
+        """Call `callback(wait)` when it has ended: at once, if it has. For an `AsyncHub` it may be `async`."""
         add_callback(self, callback)
 
     def future(self):
         """The outcome as a future of the running asyncio loop."""
+        loop = current_loop()
+        future = outcome_future(loop=loop)
+        future._wait = self
+        if not self.hang(future):
+            resolve(future, self)
+        return future
+
+    def _plain_future(self):
+        """The one that asyncio awaits quickest."""
         future = current_loop().create_future()
         if not self.hang(future):
             resolve(future, self)
@@ -126,7 +145,7 @@ cdef class Wait(DelayedOperation):
 
     @property
     def id(self):
-        return self.number if self._id is None else self._id
+        return self.number if self._id is None else self._id.key
 
     @property
     def key(self):
@@ -147,49 +166,91 @@ cdef class Wait(DelayedOperation):
     def at(self):
         return None if self.ended_at == NOT_YET else self.ended_at
 
+    def __reduce_ex__(self, protocol):
+        refuse_to_copy(self)
+
     # What the timer calls
 
     def run(self):
         """The timer has come: too early if the deadline has just moved, and then it comes again."""
-        self.in_one_step(COME, hub_of(self).now(), 0)
+        self.in_one_step(NOTICE_THE_TIME, waits_of(self).now(), 0)
         self.tell()
 
     # Inside: one step in C or, where several parts are read, with the lock held
 
-    cdef bint in_one_step(self, int deed, int64_t now, int64_t deadline) except -1:
-        """Do it, unless it is over; True if that was done."""
+    cdef bint in_one_step(self, int asked, int64_t now, int64_t deadline) except -1:
+        """Do what is asked, unless the wait is over; True if that was done."""
         if self.single is not None:
-            return not self.is_over(now) and self.do(deed, now, deadline)
-        lock = hub_of(self)._lock
+            return not self.is_over(now) and self.do(asked, now, deadline)
+        lock = waits_of(self)._lock
         with lock:
-            return not self.is_over(now) and self.do(deed, now, deadline)
+            return not self.is_over(now) and self.do(asked, now, deadline)
 
-    cdef bint do(self, int deed, int64_t now, int64_t deadline) except -1:
-        if deed == COME:
-            hub_of(self).arm(self, self.until(), now)
-        elif deed == COMPLETE:
+    cdef bint do(self, int asked, int64_t now, int64_t deadline) except -1:
+        if asked == NOTICE_THE_TIME:
+            waits_of(self).arm(self, self.last_instant(), now)
+        elif asked == COMPLETE:
             return self.end(COMPLETED, now, "force_complete")
         elif self.cancelled_at != NOT_YET:
-            return deed == CANCEL and self.end(CANCELLED, self.cancelled_at, self._plan.rule.cancels)
-        elif deed == CANCEL:
+            return asked == CANCEL and self.end_unmet()
+        elif asked == CANCEL:
             return self.end(CANCELLED, now, "cancel")
         else:
             self.deadline = deadline
-            hub_of(self).arm(self, deadline, now)
+            waits_of(self).arm(self, deadline, now)
         return True
 
-    cdef inline int64_t until(self) noexcept:
-        """The last instant at which signals count."""
-        return self.deadline if self.cancelled_at == NOT_YET else self.cancelled_at
+    # The law, as `_law.py` has it
+
+    cdef inline int64_t last_instant(self) noexcept:
+        """The last instant at which a signal counts: when that is over, so is the wait."""
+        cdef int64_t at
+        verdict(NOT_YET, self.cancelled_at, self.deadline, &at)
+        return at
 
     cdef bint is_over(self, int64_t now) except -1:
         """Whether it has ended; what should have by now does so here, late or not."""
-        if not self.ended and now > self.until():
-            if self.cancelled_at == NOT_YET:
-                self.end(EXPIRED, self.deadline, "deadline")
-            else:
-                self.end(CANCELLED, self.cancelled_at, self._plan.rule.cancels)
+        if not self.ended and now > self.last_instant():
+            self.end_unmet()
         return self.ended != 0
+
+    cdef bint end_unmet(self) except -1:
+        cdef int64_t at
+        if verdict(NOT_YET, self.cancelled_at, self.deadline, &at) == EXPIRED:
+            return self.end(EXPIRED, at, "deadline")
+        return self.end(CANCELLED, at, self._plan.rule.cancels)
+
+    cdef bint complete_single(self, int64_t at) except -1:
+        """Its one signal came then, though not before the opening; True if that completed it, in time."""
+        if at < self.opened_at:     # the signal was on its way already
+            at = self.opened_at
+        return verdict(at, self.cancelled_at, self.deadline, &at) == COMPLETED and self.end(COMPLETED, at, self.single)
+
+    cdef bint hears(self, event) except -1:
+        """Let an event of a kind that its plan reads count; True if that completed it."""
+        cdef int64_t at = event.at
+        if self.single is not None:
+            return self.complete_single(at)
+        if at < self.opened_at:
+            at = self.opened_at
+            event = event._replace(at=at)
+        return not self.ended and at <= self.last_instant() and count(self, event)
+
+    def _complete(self, int64_t at):
+        return self.end(COMPLETED, at, None)
+
+    def _extend_to(self, int64_t deadline, int64_t now):
+        self.deadline = deadline
+        waits_of(self).arm(self, self.last_instant(), now)
+
+    def _cancel_after(self, int64_t at):
+        """From now on only signals up to this very instant count: completed goes before cancelled."""
+        self.cancelled_at = at
+        waits_of(self).arm(self, at, at)
+
+    @property
+    def _cancelled_at(self):
+        return None if self.cancelled_at == NOT_YET else self.cancelled_at
 
     cdef bint end(self, uint8_t outcome, int64_t at, by) except -1:
         """Leave pending for `outcome`, its keys and the timer. True only for the caller that moved it, who tells."""
@@ -203,38 +264,6 @@ cdef class Wait(DelayedOperation):
         self.leave_timer()
         return True
 
-    cdef bint complete(self, int64_t at, by) except -1:
-        """Its condition was met then; True if that is in time."""
-        if at < self.opened_at:     # the signal was on its way already
-            at = self.opened_at
-        return at <= self.until() and self.end(COMPLETED, at, by)
-
-    cdef bint hears(self, event) except -1:
-        """Let an event that its plan takes count, from the opening to the last instant; True if that completed it."""
-        cdef int64_t at = event.at
-        if self.single is not None:
-            return self.complete(at, self.single)
-        if at < self.opened_at:
-            at = self.opened_at
-            event = event._replace(at=at)
-        return not self.ended and at <= self.until() and self._plan.read(self, event)
-
-    def _complete(self, int64_t at):
-        return self.complete(at, None)
-
-    def _keep_alive(self, int64_t at):
-        """A sign of life moves the deadline, never back; once it is being cancelled, the timer comes all the same."""
-        cdef int64_t deadline = at + <int64_t>self._plan.within_ms
-        if deadline > self.deadline:
-            self.deadline = deadline
-            hub_of(self).arm(self, self.until(), at)
-
-    def _cancel_at(self, int64_t at, by):
-        """From now on only signals up to this very instant count: completed goes before cancelled."""
-        if self.cancelled_at == NOT_YET or at < self.cancelled_at:
-            self.cancelled_at = at
-            hub_of(self).arm(self, at, at)
-
     # Inside
 
     def _cancel_untold(self, int64_t now):
@@ -244,26 +273,28 @@ cdef class Wait(DelayedOperation):
         self.tell()
 
     cdef int tell(self) except -1:
-        """Call what was hung on it, once it has ended, and once only. Its id is free by then."""
+        """Call its callbacks, once it has ended, and once only. Its id is free by then."""
         if not self.ended or self.has_told:
             return 0
         held = self.callbacks
         self.has_told = True
         self.callbacks = None
         if self._id is not None:
-            self._hub._has_ended(self)
+            self._waits._has_ended(self)
         if held is None:
             return 0
-        if type(held) is list:
-            call_all(self, iter(held))
+        if type(held) is dict:
+            call_all(self, iter((<dict>held).values()))
             return 0
         try:
-            if callable(held):
-                held(self)
-            else:
+            if not callable(held):
                 resolve(held, self)
+            else:
+                returned = held(self)
+                if returned is not None:
+                    self._waits._returned(self, returned)
         except Exception as exception:
-            self._hub._failed(self, exception)
+            self._waits._failed(self, exception)
         return 0
 
     def _conclude(self):
@@ -271,15 +302,15 @@ cdef class Wait(DelayedOperation):
 
     cdef object conclude(self):
         """What `outcome_of` says, and quickly where one signal decides alone."""
-        cdef tuple said
+        cdef tuple texts
         if self.single is None or not self.ended:
             return outcome_of(self)
         ending = ENDINGS[self.ended]
-        said = self._plan.words[ending, self._by]
+        texts = self._plan.texts[ending, self._by]
         at = self.ended_at
         return as_outcome((
-            str(self.number if self._id is None else self._id),
-            said[0],
+            str(self.number if self._id is None else self._id.key),
+            texts[0],
             self.keys if self.has_one_key else self.keys[0],
             self.opened_at,
             self.deadline,
@@ -288,8 +319,8 @@ cdef class Wait(DelayedOperation):
             self.ended_at - self.opened_at,
             at if self.ended == COMPLETED else None,
             self._by,
-            said[1],
-            said[2],
+            texts[1],
+            texts[2],
         ))
 
     def _hang(self, callback):
@@ -297,30 +328,27 @@ cdef class Wait(DelayedOperation):
 
     cdef bint hang(self, callback) except -1:
         """Add a callback, or a future; False if it is too late for that."""
-        cdef list several = None if self.callbacks is None else [None, callback]    # beforehand: garbage may be collected
-        if not hub_of(self)._is_open and not self.has_told:
-            self._hub._check_process()
+        if not waits_of(self)._is_open and not self.has_told:
+            self._waits._check_process()
+        cdef dict several = None if self.callbacks is None else {}      # beforehand: garbage may be collected
         if self.has_told:
             return False
         if self.callbacks is None:
             self.callbacks = callback
-        elif type(self.callbacks) is list:
-            (<list>self.callbacks).append(callback)
-        else:
-            several[0] = self.callbacks
+            return True
+        if type(self.callbacks) is not dict:
+            several[id(self.callbacks)] = self.callbacks
             self.callbacks = several
+        several = <dict>self.callbacks
+        several[object() if id(callback) in several else id(callback)] = callback   # the same one may come twice
         return True
 
     def _unhang(self, callback):
-        """Take a callback off again, unless it has been called."""
-        cdef Py_ssize_t i
+        """Take a callback off again, unless it has been called. O(1)."""
         if self.callbacks is callback:
             self.callbacks = None
-        elif type(self.callbacks) is list:
-            for i in range(len(<list>self.callbacks)):
-                if (<list>self.callbacks)[i] is callback:
-                    del (<list>self.callbacks)[i]
-                    break
+        elif type(self.callbacks) is dict:
+            (<dict>self.callbacks).pop(id(callback), None)
 
 
 task_memory_serve(<PyTypeObject*>Wait)  # pages of its own, as it is larger than the timer's tasks
@@ -329,12 +357,11 @@ task_memory_serve(<PyTypeObject*>Wait)  # pages of its own, as it is larger than
 cdef class Signals(Watchers):
     """Watch lists that carry signals to waits."""
 
-    cdef readonly object _lock      # reentrant; held while several parts are read, never while waits tell
+    cdef readonly object _lock      # reentrant; held while several parts are read, never while keys are compared or waits tell
     cdef int64_t epoch_ms
     cdef public object _memory
     cdef public int64_t _limit
     cdef int64_t last_number
-    cdef tuple last                 # what `wait` was last asked for, and the plan for that
 
     def __init__(self, timer, shards):
         Watchers.__init__(self, timer, shards)
@@ -348,114 +375,163 @@ cdef class Signals(Watchers):
         return floor_ms(self.timer.now_ns()) + self.epoch_ms
 
     def now_ms(self):
-        """The hub's time: milliseconds since the epoch, but running on the monotonic clock."""
         return self.now()
 
-    def wait(self, key, until=None, within=None, *, rule=None, id=None, callback=None):
-        """Wait on a key (or a list of keys) until a condition is met, at most `within`; or as a rule says.
-
-        The wait's `result()` is its outcome, `await` works too, and `callback(wait)` is called when it has ended.
-        Waiting twice with the same `id` is the same wait.
-        """
-        cdef tuple last = self.last
-        cdef Wait wait
-        if type(key) is str:        # whose hash runs no code
-            self.fetch_bucket(PyObject_Hash(key))
-        if callback is not None and not callable(callback):
-            check_callback(callback)
-        if last is not None and until is last[0] and within is last[1] and rule is last[2]:
-            plan = last[3]
-        else:
-            plan = self._plan(until, within, rule)
-            self.last = (until, within, rule, plan)
-        if id is not None:
-            wait = self._open_once(plan, distinct(key) if isinstance(key, list) else (key,), id, callback, self.now())
-        elif isinstance(key, list):
-            wait = self.open(plan, distinct(key), False, None, callback, self.now())
-        else:
-            wait = self.open(plan, key, True, None, callback, self.now())
-        if self._memory is not None:
-            self._has_recalled()
-            wait.tell()             # what was recalled may have ended it
-        return wait
-
-    def signal(self, key, kind, source=None, value=None):
-        """Tell every wait on the key that something of this kind has happened; return how many that completed."""
-        cdef int64_t at = self.now()
-        cdef Wait wait
-        if self._memory is None:
-            watching = self.watching(key)
-            if watching is None:
-                return 0
-            if type(watching) is Wait and (<Wait>watching).single is not None:
-                wait = <Wait>watching
-                self.fetch_next(wait)
-                if kind != wait.single or not wait.complete(at, wait.single):
-                    return 0
-                wait.tell()
-                return 1
-        return self._spread(Event(key, kind, at, source, value))
+    # A signal
 
     def _spread(self, event):
         """Let an event count for all who wait on its key; return how many that completed."""
-        completed = []
+        cdef list completed = []
+        if not is_plain(event):
+            event = plain_event(event)
         try:
-            with self._lock:
-                waits = [wait for wait in self._watching(event.key) if (<Wait?>wait)._plan.takes(event)]
-                if self._memory is not None:
-                    self._memory.keep(event)
-                for wait in waits:
-                    if (<Wait>wait).hears(event):
-                        completed.append(wait)
+            while not self.try_to_spread(event, completed):
+                pass                # others came or went while keys were compared
+        except RuleError as refusal:
+            raise refused(event, str(refusal)) from None
         finally:
             tell_all(iter(completed))
         return len(completed)
 
+    cdef bint try_to_spread(self, event, list completed) except -1:
+        """Look for those who wait on the key, then let them hear; False if they may not be the ones any more.
+
+        Without a memory that does not matter: who came meanwhile came after the signal.
+        """
+        cdef uint64_t changes = self.changes
+        watching = self._watching(event.key)
+        early = None if self._memory is None else self._memory.look(event.key)
+        kind = event.kind
+        with self._lock:
+            if early is not None and (changes != self.changes or not self._memory.stands(early)):
+                return False
+            waits = [wait for wait in watching if kind in (<Wait?>wait)._plan.kinds]
+            for wait in waits:
+                reason = (<Wait>wait)._plan.refusal(event)
+                if reason is not None:
+                    raise RuleError(reason)     # before anybody has heard of it
+            if early is not None:
+                self._memory.keep(event, early)
+            for wait in waits:
+                if (<Wait>wait).hears(event):
+                    completed.append(wait)
+        return True
+
+    # A wait
+
     def _open(self, plan, tuple keys, wait_id, callback, int64_t now):
-        """A wait of that plan, on those keys, from then on. If it has ended already, the caller lets it tell."""
+        """A wait of that plan, on those keys, from then on; or the one that has this id.
+
+        If early signals have ended it, the caller lets it tell.
+        """
         return self.open(plan, keys[0] if len(keys) == 1 else keys, len(keys) == 1, wait_id, callback, now)
 
     cdef Wait open(self, plan, keys, bint is_one, wait_id, callback, int64_t now):
         cdef Wait wait = Wait.__new__(Wait)
         cdef int64_t within = plan.within_ms
-        wait._hub = self
+        wait._waits = self
         wait._plan = plan
         wait.single = plan.single
-        wait._id = wait_id
         wait.callbacks = callback
         wait.opened_at = now
         wait.deadline = now + within
         wait.delay = within + 1
         wait.ended_at = wait.cancelled_at = NOT_YET
         self.check_fits(within, now, within)
+        if wait_id is not None or self._memory is not None:
+            return self.open_or_find(wait, keys, is_one, wait_id)
+        self.take_in(wait)
+        try:
+            self.watch(wait, keys, is_one)
+            self.begin(wait)
+        except BaseException:
+            self.put_out(wait)
+            raise
+        return wait
+
+    cdef Wait open_or_find(self, Wait wait, keys, bint is_one, wait_id):
+        """The same where there is more to look for than keys: an id, or signals that came early."""
+        cdef Wait found = None
+        wait.watchers = <PyObject*>self         # it holds its keys from now on, though nobody counts it yet
+        try:
+            self.hold(wait, keys, is_one)
+            while found is None:
+                found = self.try_to_open(wait, (keys,) if is_one else keys, wait_id)
+        except BaseException:
+            self.put_out(wait)
+            raise
+        if found is not wait:
+            callback = wait.callbacks
+            self.put_out(wait)
+            if callback is not None:
+                found.add_done_callback(callback)
+        return found
+
+    cdef Wait try_to_open(self, Wait wait, tuple keys, wait_id):
+        """It, the wait that has its id, or None if others came or went while keys were compared."""
+        cdef uint64_t changes = self.changes
+        of_id = None if wait_id is None else self._ids.look(wait_id)
+        early = None if self._memory is None else [self._memory.look(key) for key in keys]
+        self.look(wait)
+        with self._lock:
+            if not (self.remembers(early) and (of_id is None or self._ids.stands(of_id))):
+                return None
+            if of_id is not None:
+                known = self._ids.get(of_id, wait.opened_at)
+                if known is not None:
+                    return <Wait?>known
+                wait._id = self._ids.put(of_id, wait)
+            if changes != self.changes:         # from here to `link_all` no Python code runs
+                self.forget_id(wait)
+                return None
+            wait.watchers = NULL
+            self.take_in(wait)
+            self.link_all(wait)
+            self.begin(wait)
+            if early is not None:
+                for event in self._memory.recall(early, wait.opened_at, wait):
+                    if wait.hears(event):
+                        break
+        return wait
+
+    cdef bint remembers(self, early) except -1:
+        """Whether the memory is as it was when these keys were looked for."""
+        if early is not None:
+            for look in early:
+                if not self._memory.stands(look):
+                    return False
+        return True
+
+    cdef int take_in(self, Wait wait) except -1:
         if self._delayed >= self._limit:
             self._refuse_more()
         self.admit(wait)
         self.last_number += 1
         wait.number = self.last_number
-        try:
-            if self._memory is None:
-                self.begin(wait, keys, is_one)
-            else:
-                with self._lock:
-                    recalled = self._memory.recall((keys,) if is_one else keys, now, wait)
-                    self.begin(wait, keys, is_one)
-                    for event in recalled:
-                        if wait.hears(event):
-                            break
-        except BaseException:
-            if wait.watchers != NULL:
-                self.unwatch(wait)
-            wait.leave_timer()
-            raise
-        return wait
+        return 0
 
-    cdef int begin(self, Wait wait, keys, bint is_one) except -1:
-        self.watch(wait, keys, is_one)
+    cdef int put_out(self, Wait wait) except -1:
+        """It was not opened after all: let go of its id, its keys and the timer."""
+        self.forget_id(wait)
+        if not wait.number:                     # it was not taken in, and so not counted
+            wait.watchers = <PyObject*>self
+            self._delayed += 1
+        if wait.watchers != NULL:
+            self.unwatch(wait)
+        wait.leave_timer()
+        return 0
+
+    cdef int forget_id(self, Wait wait) except -1:
+        if wait._id is not None:
+            self._ids.drop(wait._id)
+            wait._id = None
+        return 0
+
+    cdef int begin(self, Wait wait) except -1:
         if not self.timer._is_open:
             self.timer._refuse()
         if not wait.ended:
-            self.arm(wait, wait.until(), wait.opened_at)
+            self.arm(wait, wait.last_instant(), wait.opened_at)
         return 0
 
     cdef int check_fits(self, int64_t delay, int64_t now, given) except -1:
@@ -468,24 +544,100 @@ cdef class Signals(Watchers):
             self.timer.put(wait, until + 1 - now, (now - self.epoch_ms) * NS_PER_MS)
         return 0
 
-    # What the hub says for itself
-
-    def _plan(self, until, within, rule):
-        """The plan for these arguments."""
-        raise ConfigError("this hub has no plans")
-
-    def _open_once(self, plan, keys, wait_id, callback, now):
-        """The wait of that id, or a new one."""
-        return self._open(plan, keys, wait_id, callback, now)
-
-    def _has_recalled(self):
-        """Early signals have been read, or passed over."""
-
-    def _has_ended(self, wait):
-        """A wait that was given an id has ended."""
+    # What `WaitsFace` says
 
     def _refuse_more(self):
         raise HubFullError("this hub is full")
+
+
+cdef class QuickVerbs:
+    """`wait` and `signal`, as `hub.py` says."""
+
+    cdef public Signals _waits
+    cdef tuple last                 # what `wait` was last asked for, and the plan for that
+
+    def wait(self, key, until=None, within=None, *, rule=None, id=None, callback=None):
+        """Wait on a key (or a list of keys) until a condition is met, at most `within`; or as a rule says.
+
+        The wait's `result()` is its outcome, `await` works too, and `callback(wait)` is called when it has ended.
+        Waiting twice with the same `id` is the same wait. A rule says itself until what and within what time: give
+        either a rule or these.
+        """
+        cdef Signals waits = waits_in(self)
+        cdef tuple last = self.last
+        cdef Wait wait
+        if type(key) is str:        # whose hash runs no code
+            waits.fetch_bucket(PyObject_Hash(key))
+        if callback is not None and not callable(callback):
+            check_callback(callback)
+        if last is not None and until is last[0] and within is last[1] and rule is last[2]:
+            plan = last[3]
+        else:
+            plan = self._plan(until, within, rule)
+            self.last = (until, within, rule, plan)
+        if isinstance(key, list):
+            wait = waits._open(plan, distinct(key), id, callback, waits.now())
+        else:
+            wait = waits.open(plan, key, True, id, callback, waits.now())
+        if waits._memory is not None:
+            waits._has_recalled()
+            wait.tell()             # what was recalled may have ended it
+        return wait
+
+    def signal(self, key, kind, source=None, value=None):
+        """Tell every wait on the key that something of this kind has happened; return how many that completed."""
+        cdef Signals waits = waits_in(self)
+        cdef int64_t at = waits.now()
+        cdef Wait wait
+        if waits._memory is None:
+            watching = waits.watching(key)
+            if watching is None:
+                return 0
+            if type(watching) is Wait and (<Wait>watching).single is not None:
+                wait = <Wait>watching
+                waits.fetch_next(wait)
+                if kind != wait.single or not wait.complete_single(at):
+                    return 0
+                wait.tell()
+                return 1
+        return waits._spread(Event(key, kind, at, source, value))
+
+
+cdef bint is_plain(event) except -1:
+    """Whether nothing but the key could run other people's code when read."""
+    source, value = event[3], event[4]
+    return (
+        type(event[1]) is str and event[5] is None
+        and (source is None or type(source) is str or type(source) is int)
+        and (value is None or type(value) is int or type(value) is float)
+    )
+
+
+cdef inline Signals waits_in(QuickVerbs hub):
+    if hub._waits is None:
+        raise TypeError("this hub was not made: call Hub.__init__ in that of a subclass")
+    return hub._waits
+
+
+cdef inline uint8_t verdict(int64_t met_at, int64_t cancelled_at, int64_t deadline, int64_t* at) noexcept:
+    """How a wait ends, and when, as far as known: `rules.law.verdict` in C."""
+    if met_at != NOT_YET and met_at <= deadline and (cancelled_at == NOT_YET or met_at <= cancelled_at):
+        at[0] = met_at
+        return COMPLETED
+    if cancelled_at != NOT_YET and cancelled_at <= deadline:
+        at[0] = cancelled_at
+        return CANCELLED
+    at[0] = deadline
+    return EXPIRED
+
+
+def _verdict(met_at, cancelled_at, deadline):
+    """For the proof that it is the same."""
+    cdef int64_t at
+    cdef uint8_t ending = verdict(
+        NOT_YET if met_at is None else met_at, NOT_YET if cancelled_at is None else cancelled_at, deadline, &at
+    )
+    return ENDINGS[ending], at
 
 
 cdef object as_outcome(tuple fields):
@@ -500,9 +652,11 @@ cdef object as_outcome(tuple fields):
 
 cdef object current_loop():
     """asyncio's loop in this thread; an error if none is running."""
-    global running_loop, last_loop, last_thread
+    global outcome_future, running_loop, last_loop, last_thread
     if running_loop is None:
         from asyncio import _get_running_loop
+        from ._future import OutcomeFuture
+        outcome_future = OutcomeFuture
         running_loop = _get_running_loop
     loop = running_loop()
     if loop is None:
@@ -517,19 +671,19 @@ cdef inline bint is_here(loop) except -1:
 
 
 cdef int resolve(future, Wait wait) except -1:
-    """Give a future its outcome; where its loop is not the one running here, let that do so when it comes to it."""
+    """Give a future its outcome: here, if its loop is running here, and otherwise by asking its loop to."""
     loop = future.get_loop()
     if not is_here(loop):
         loop.call_soon_threadsafe(settle, future, wait)
-    elif not future.done():         # its own awaiter may have been cancelled
+    elif not future.done():         # it may have been cancelled
         future.set_result(wait.conclude())
     return 0
 
 
-cdef inline Signals hub_of(Wait wait):
-    if wait._hub is None:
+cdef inline Signals waits_of(Wait wait):
+    if wait._waits is None:
         raise not_by_hand()
-    return <Signals>wait._hub
+    return <Signals>wait._waits
 
 
 cdef inline int64_t floor_ms(int64_t ns) noexcept:

@@ -1,14 +1,13 @@
-"""How a wait ends, for those who wait: callbacks, results, awaiting. What is quick in `_core.pyx` is plain here.
+"""How a wait ends, for those who wait: callbacks, futures, outcomes. `_core.pyx` has quicker forms of some.
 
-Hanging a callback on a wait and taking all of them to be called is atomic in either build; what comes later is called
-at once.
+Adding a callback to a wait, and taking all of them to be called, are atomic in either build. A callback added after
+that is called at once.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..rules import Leaf, Outcome
 from ..rules.account import Progress, missing_text, words
@@ -22,6 +21,11 @@ if TYPE_CHECKING:
 
 def not_by_hand() -> TypeError:
     return TypeError("a Wait is made by a hub: use hub.wait(key, until, within)")
+
+
+def refuse_to_copy(wait: Wait) -> NoReturn:
+    """A copy would be on no list and in no timer, and yet look as if it were waiting."""
+    raise TypeError(f"{wait!r} cannot be copied or pickled: its hub knows only the one; its result() can be")
 
 
 def check_callback(callback: object) -> None:
@@ -49,36 +53,38 @@ def tell_all(waits: Iterator[Wait]) -> None:
 def call_all(wait: Wait, callbacks: Iterator[Any]) -> None:
     """Call each once, or resolve it: what cannot be called is a future.
 
-    What one raises goes to the hub's `on_error`; an exit goes on when all have been called.
+    What one raises goes to the hub's `on_error`. An exit (SystemExit, KeyboardInterrupt) is raised on, after all have
+    been called.
     """
     for callback in callbacks:
         try:
-            if callable(callback):
-                callback(wait)
-            else:
+            if not callable(callback):
                 resolve(callback, wait)
+            elif (returned := callback(wait)) is not None:
+                wait._waits._returned(wait, returned)
         except Exception as exception:
-            wait._hub._failed(wait, exception)
+            wait._waits._failed(wait, exception)
         except BaseException:
             call_all(wait, callbacks)
             raise
 
 
-def wait_for(wait: Wait, timeout: float | None) -> None:
-    """Block until the wait has ended."""
-    ended = threading.Event()
-
-    def wake(_: Wait) -> None:
-        ended.set()
-
-    if wait._hang(wake) and not ended.wait(timeout):
-        wait._unhang(wake)
-        raise TimeoutError(f"{wait!r} is still pending after {timeout} s; its own deadline is another matter")
-
-
 def future_of(wait: Wait) -> asyncio.Future[Outcome]:
     """An asyncio future of the outcome, on the running loop, whichever thread ends the wait."""
     import asyncio  # noqa: PLC0415  (`import sojourn` stays quick without it)
+
+    from ._future import OutcomeFuture  # noqa: PLC0415
+
+    future = OutcomeFuture(loop=asyncio.get_running_loop())
+    future._wait = wait
+    if not wait._hang(future):
+        resolve(future, wait)
+    return future
+
+
+def plain_future(wait: Wait) -> asyncio.Future[Outcome]:
+    """The same, of the kind that asyncio awaits quickest: only for awaiting, which cleans up after itself."""
+    import asyncio  # noqa: PLC0415
 
     future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
     if not wait._hang(future):
@@ -87,7 +93,7 @@ def future_of(wait: Wait) -> asyncio.Future[Outcome]:
 
 
 def await_outcome(wait: Wait) -> Generator[Any, None, Outcome]:
-    future = wait.future()
+    future = wait._plain_future()
     try:
         return (yield from future)
     except BaseException:  # it does not wait any more; the wait goes on
@@ -96,7 +102,7 @@ def await_outcome(wait: Wait) -> Generator[Any, None, Outcome]:
 
 
 def resolve(future: asyncio.Future[Outcome], wait: Wait) -> None:
-    """Give a future its outcome; where its loop is not the one running here, let that do so when it comes to it."""
+    """Give a future its outcome: here, if its loop is running here, and otherwise by asking its loop to."""
     import asyncio  # noqa: PLC0415
 
     loop = future.get_loop()
@@ -107,12 +113,12 @@ def resolve(future: asyncio.Future[Outcome], wait: Wait) -> None:
 
 
 def settle(future: asyncio.Future[Outcome], wait: Wait) -> None:
-    if not future.done():  # its own awaiter may have been cancelled
+    if not future.done():  # it may have been cancelled
         future.set_result(wait._conclude())
 
 
 def outcome_of(wait: Wait) -> Outcome:
-    """The outcome of a wait that has ended, as the law puts it. Nothing is read after the end: it stays the same."""
+    """The outcome of a wait that has ended, as the law puts it. It stays the same: nothing is read after the end."""
     ending, at, by, plan = wait.outcome, wait.at, wait.decided_by, wait._plan
     assert ending is not None
     assert at is not None
@@ -122,7 +128,7 @@ def outcome_of(wait: Wait) -> Outcome:
     if plan.single is None:
         missing, seen = words(plan.rule, ending, plan.within_ms, progress_of(wait))
     else:
-        _, missing, seen = plan.words[ending, by]
+        _, missing, seen = plan.texts[ending, by]
     return Outcome(str(wait.id), plan.rule.name, wait.key, *times, by, missing, seen)  # type: ignore[arg-type]
 
 
@@ -134,8 +140,8 @@ def decided_by(wait: Wait) -> str | None:
 
 
 def explanation(wait: Wait) -> str:
-    now_ms = wait._hub.now_ms()
-    with wait._hub._lock:
+    now_ms = wait._waits.now_ms()
+    with wait._waits._lock:
         if not wait.done():
             left = duration_text(max(0, wait.deadline - now_ms))
             return f"pending, {left} left: missing {missing_text(wait._plan.rule.until, progress_of(wait))}"

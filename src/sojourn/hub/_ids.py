@@ -3,43 +3,51 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
 from typing import TYPE_CHECKING
+
+from ._table import Entry, KeyTable, Look
 
 if TYPE_CHECKING:
     from ._wait import Wait
 
 
-class Ids:
-    """Waits by id: while they are pending and, if there is a `keep_ms`, for so long after their end.
+IdEntry = Entry["Wait | None"]
+IdLook = Look["Wait | None"]
 
-    Not thread-safe: the hub holds its lock. get, put: O(1); what is forgotten goes when other waits end.
+
+class Ids:
+    """Waits by id: while they are pending and, if there is a `keep_ms`, for that long after their end.
+
+    Not thread-safe: apart from `look`, which runs the ids' own code, the hub holds its lock. get, put: O(1); what is
+    forgotten goes when other waits end.
     """
 
     def __init__(self, keep_ms: int | None) -> None:
         self._keep_ms = keep_ms
-        self._waits: dict[Hashable, Wait] = {}
-        self._ended: deque[Wait] = deque()
+        self._table: KeyTable[Wait | None] = KeyTable()
+        self._ended: deque[IdEntry] = deque()
+        self.look, self.stands, self.put = self._table.look, self._table.stands, self._table.put
 
     def __len__(self) -> int:
-        return len(self._waits)
+        return len(self._table)
 
-    def get(self, wait_id: Hashable, now_ms: int) -> Wait | None:
-        wait = self._waits.get(wait_id)
+    def get(self, look: IdLook, now_ms: int) -> Wait | None:
+        """The wait that was found, unless it is forgotten by now."""
+        wait = None if look.entry is None else look.entry.value
         return None if wait is None or self._is_forgotten(wait, now_ms) else wait
 
-    def put(self, wait: Wait) -> None:
-        self._waits[wait.id] = wait
+    def drop(self, entry: IdEntry) -> None:
+        """Forget an id. Its wait, which has the entry, is let go of: the two would keep each other alive."""
+        self._table.drop(entry)
+        entry.value = None
 
-    def has_ended(self, wait: Wait, now_ms: int) -> None:
+    def has_ended(self, entry: IdEntry, now_ms: int) -> None:
         """Called once for each wait; another one may have its id by now."""
-        self._ended.append(wait)
-        while self._ended and self._is_forgotten(self._ended[0], now_ms):
-            gone = self._ended.popleft()
-            if self._waits.get(gone.id) is gone:
-                del self._waits[gone.id]
+        self._ended.append(entry)
+        while self._ended and self._is_forgotten(self._ended[0].value, now_ms):
+            self.drop(self._ended.popleft())
 
-    def _is_forgotten(self, wait: Wait, now_ms: int) -> bool:
-        if wait.at is None:
-            return False
+    def _is_forgotten(self, wait: Wait | None, now_ms: int) -> bool:
+        if wait is None or wait.at is None:
+            return wait is None
         return self._keep_ms is None or wait.at < now_ms - self._keep_ms

@@ -1,22 +1,24 @@
-"""A plan: a rule, made ready for many waits of the same kind."""
+"""A plan: a rule, prepared for many waits of the same kind; and events, prepared for plans."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 from ..errors import RuleError
-from ..rules import Event, Leaf, Reached, Rule, Seen, Waiting, source_error, value_error
+from ..rules import Event, Leaf, Reached, Rule, Seen, source_error, value_error
 from ..rules.account import Progress, words
 
 if TYPE_CHECKING:
     from ..rules.outcome import Ending
-    from ._wait import Wait
+
+PLAIN = frozenset({type(None), str, int, float, bool, Decimal})
 
 
-class Words(dict[tuple["Ending", str], tuple[str, str | None, str]]):
-    """The rule's name, what was missing and what was seen, where one signal decides alone.
+class Texts(dict[tuple["Ending", str], tuple[str, str | None, str]]):
+    """For a wait on a single signal, by how and by what it ended: the rule's name, what was missing, what was seen.
 
-    It is the same for all that ended alike, by the same.
+    All waits of the rule that ended alike share these.
     """
 
     def __init__(self, rule: Rule) -> None:
@@ -25,14 +27,14 @@ class Words(dict[tuple["Ending", str], tuple[str, str | None, str]]):
     def __missing__(self, ended: tuple[Ending, str]) -> tuple[str, str | None, str]:
         ending, decided_by = ended
         seen = Progress(int(decided_by in self._rule.places_by_kind))
-        self[ended] = found = (self._rule.name, *words(self._rule, ending, 0, lambda leaf: seen))
-        return found
+        self[ended] = texts = (self._rule.name, *words(self._rule, ending, 0, lambda leaf: seen))
+        return texts
 
 
 class Plan:
     """What every wait under one rule shares. `single` is the kind that decides alone, in the commonest case."""
 
-    __slots__ = ("_counts_only", "_kinds_by_source", "kinds", "rule", "single", "within_ms", "words")
+    __slots__ = ("_counts_only", "_kinds_by_source", "kinds", "rule", "single", "texts", "within_ms")
 
     def __init__(self, rule: Rule) -> None:
         if not isinstance(rule.within, int):
@@ -47,38 +49,67 @@ class Plan:
         self.single = rule.until.kind if is_single and isinstance(rule.until, Seen) else None
         self._kinds_by_source = frozenset(leaf.kind for leaf in rule.leaves if _is_by_source(leaf))
         self._counts_only = all(isinstance(leaf, Seen) for leaf in rule.leaves) and not self._kinds_by_source
-        self.words = Words(rule)
+        self.texts = Texts(rule)
 
-    def takes(self, event: Event) -> bool:
-        """Whether its waits read events of this kind; `RuleError` if they would, but cannot make sense of this one."""
-        if event.kind not in self.kinds:
-            return False
-        if not self._counts_only and (reason := self._error(event)) is not None:
-            raise RuleError(f"signal {event.kind!r} to {event.key!r}: {reason}")
-        return True
-
-    def read(self, wait: Wait, event: Event) -> bool:
-        """Let an event count for a wait that is pending, with the hub's lock held; True if that completed it."""
-        rule = self.rule
-        if event.kind in rule.places_by_kind and self._count(wait, event):
-            return True
-        if event.kind == rule.keeps_alive:
-            wait._keep_alive(event.at)
-        if event.kind == rule.cancels:
-            wait._cancel_at(event.at, event.kind)
-        return False
-
-    def _count(self, wait: Wait, event: Event) -> bool:
-        waiting = wait._progress
-        if waiting is None:
-            waiting = wait._progress = Waiting(self.rule, wait.key, wait.opened_at, wait.deadline, str(wait.id))  # type: ignore[arg-type]
-        waiting.add(event)
-        met_at = waiting.met_at
-        return met_at is not None and wait._complete(met_at)
-
-    def _error(self, event: Event) -> str | None:
+    def refusal(self, event: Event) -> str | None:
+        """Why waits under this rule cannot use an event of one of their kinds; None if they can."""
+        if self._counts_only:
+            return None
         by_source = source_error(event.source) if event.kind in self._kinds_by_source else None
         return by_source or value_error(self.rule.until, event)
+
+
+def plan_for(until: Any, within: Any, rule: Any) -> Plan:
+    """The plan that the arguments of `wait` ask for: a rule, or a condition and a duration."""
+    if rule is None:
+        return Plan(Rule("wait", "wait", until, within))
+    if not isinstance(rule, Rule):
+        raise TypeError(f"rule={rule!r} is not a Rule; give one, or until and within instead")
+    if until is not None or within is not None:
+        raise RuleError(
+            f"until={until!r}, within={within!r} beside rule {rule.name!r}, which says both itself: "
+            "leave them out, or wait without the rule"
+        )
+    return Plan(rule)
+
+
+def plain_event(event: Event) -> Event:
+    """The event, with nothing but the key in it that could run other people's code: to be read under a lock."""
+    key, kind, at, source, value, columns = event
+    if columns is None and type(kind) is str and type(source) in PLAIN and type(value) in PLAIN:
+        return event
+    if columns is not None:
+        columns = {plain(name): plain(content) for name, content in columns.items()}
+    return Event(key, plain(kind), at, plain(source), plain(value), columns)
+
+
+def plain(thing: Any) -> Any:
+    """The same text or number, without a subclass's own methods; of anything else, what it looks like."""
+    if type(thing) in PLAIN:
+        return thing
+    if isinstance(thing, str):
+        return str.__str__(thing)
+    if isinstance(thing, int):
+        return int.__int__(thing)
+    if isinstance(thing, Decimal):
+        return Decimal(thing)
+    return float.__float__(thing) if isinstance(thing, float) else Foreign(repr(thing))
+
+
+class Foreign:
+    """Stands for something that no rule can read."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def refused(event: Event, reason: str) -> RuleError:
+    return RuleError(f"signal {event.kind!r} to {event.key!r}: {reason}")
 
 
 def _is_by_source(leaf: Leaf) -> bool:

@@ -1,29 +1,29 @@
-"""`Hub` and `AsyncHub`: what people type."""
+"""`Hub` and `AsyncHub`: what people type. `_wait.py` says what is behind it, `_law.py` what decides."""
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, SupportsIndex
 
-from .._arguments import check_whole
-from ..errors import ConfigError, HubFullError, PurgatoryClosedError
-from ..purgatory.purgatory import OnError, PurgatoryFace, log_error
+from .._arguments import check_whole, not_to_be_copied
+from ..clock import ManualClock
+from ..errors import ConfigError
+from ..purgatory._keys import distinct
+from ..purgatory.purgatory import OnError, log_error
 from ..rules import Condition, Event, Rule
 from ..rules.duration import Duration, duration_ms
 from ..timer import AsyncTimer, LatenessHistogram, SystemTimer
-from ._build import Signals, Wait
-from ._ending import tell_all
-from ._ids import Ids
-from ._memory import Memory
-from ._plan import Plan
+from ._build import QuickVerbs, Wait
+from ._coroutines import Coroutines
+from ._ending import check_callback, tell_all
+from ._plan import Plan, plan_for
+from ._waits import Waits, WaitsFace
 
 if TYPE_CHECKING:
     from ..clock import Clock
+    from ..rules.event import Number, Source
     from ..timer import Timer
-    from ._wait import Signals as Lists
-else:
-    Lists = object  # mixed in below, so that tests can put the same face on either build
 
 NO_LIMIT = 2**62
 
@@ -44,7 +44,7 @@ class HubStats(NamedTuple):
     """How long after their deadline waits were told that it had passed."""
 
 
-class HubFace(PurgatoryFace, Lists):
+class HubFace:
     """Holds waits until their condition is met, their deadline passes or they are cancelled. Signals from any thread.
 
     `remember`     how long to keep signals for waits that have not come yet, as in "10s"; by default not at all.
@@ -53,13 +53,18 @@ class HubFace(PurgatoryFace, Lists):
     `timer`        a timer to share; it goes on when the hub is closed.
     `on_error`     told the wait and what one of its callbacks raised, or which early signal it could not use.
 
+    Keys and ids may be anything hashable. No lock of the hub is held while they are compared, nor while a callback
+    runs.
+
     A hub obeys the law, but is eager: a wait completes with the first signal that meets its condition, whatever else
     comes within the same millisecond. So where the law would name the kind that the rule mentions first, `decided_by`
     may name another one of that instant. Outcome and time are the law's.
     """
 
     _own_timer_type: Callable[..., SystemTimer | AsyncTimer]
-    _noun = "hub"
+    _waits_type: type[WaitsFace] = Waits
+    _waits: WaitsFace
+    name: str
 
     def __init__(
         self,
@@ -80,17 +85,59 @@ class HubFace(PurgatoryFace, Lists):
             check_whole("max_pending", max_pending, 0, NO_LIMIT)
         keep_ms = None if remember is None else duration_ms(remember)
         own = type(self)._own_timer_type(name, clock=clock) if timer is None else None
-        super().__init__(name, timer=own or timer, shards=shards, on_error=on_error)
+        self.name = name
         self._own_timer = own
-        if keep_ms is not None:
-            self._memory = Memory(keep_ms, remember_most)
-        if max_pending is not None:
-            self._limit = max_pending
         self._plans: dict[tuple[object, ...], Plan] = {}
-        self._ids = Ids(keep_ms)
+        self._waits = type(self)._waits_type(
+            name,
+            timer=own or timer,  # type: ignore[arg-type]
+            shards=shards,
+            on_error=on_error,
+            remember_ms=keep_ms,
+            remember_most=remember_most,
+            max_pending=max_pending,
+        )
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r} {self._state()}, {self.delayed} pending>"
+        return f"<{type(self).__name__} {self.name!r} {self._waits._state()}, {self.pending} pending>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise not_to_be_copied(self)
+
+    # The two that `_core.pyx` has in a quicker form: what stands here is what they mean
+
+    def wait(
+        self,
+        key: Hashable | builtins.list[Hashable],
+        until: str | Condition | None = None,
+        within: Duration | None = None,
+        *,
+        rule: Rule | None = None,
+        id: Hashable = None,
+        callback: Callable[[Wait], object] | None = None,
+    ) -> Wait:
+        """Wait on a key (or a list of keys) until a condition is met, at most `within`; or as a rule says.
+
+        The wait's `result()` is its outcome, `await` works too, and `callback(wait)` is called when it has ended.
+        Waiting twice with the same `id` is the same wait. A rule says itself until what and within what time: give
+        either a rule or these.
+        """
+        if callback is not None:
+            check_callback(callback)
+        plan = self._plan(until, within, rule)
+        keys = distinct(key) if isinstance(key, builtins.list) else (key,)
+        waits = self._waits
+        wait = waits._open(plan, keys, id, callback, waits.now_ms())
+        if waits._memory is not None:
+            waits._has_recalled()
+            wait._tell()  # what was recalled may have ended it
+        return wait
+
+    def signal(self, key: Hashable, kind: str, source: Source = None, value: Number | None = None) -> int:
+        """Tell every wait on the key that something of this kind has happened; return how many that completed."""
+        return self._waits._spread(Event(key, kind, self.now_ms(), source, value))  # type: ignore[arg-type]
+
+    # The others
 
     def signal_many(self, signals: Iterable[Event | tuple[Any, ...]]) -> int:
         """Signal each `(key, kind)`, `(key, kind, source)` or `(key, kind, source, value)`; return how many ended.
@@ -98,12 +145,11 @@ class HubFace(PurgatoryFace, Lists):
         An `Event` will do too. Like any signal it is stamped with the time of the call, whatever its own says.
         """
         return sum(
-            self._spread(signal._replace(at=self.now_ms())) if isinstance(signal, Event) else self.signal(*signal)
+            self._waits._spread(signal._replace(at=self.now_ms()))
+            if isinstance(signal, Event)
+            else self.signal(*signal)
             for signal in signals
         )
-
-    def try_complete_else_watch(self, operation: object, keys: object) -> NoReturn:
-        raise TypeError(f"{operation!r}: a hub holds waits of its own making; a Purgatory takes operations")
 
     def extend(self, wait: Wait | Hashable, within: Duration) -> bool:
         """Move the deadline to `within` from now. False if it has ended, or there is no such wait."""
@@ -121,17 +167,14 @@ class HubFace(PurgatoryFace, Lists):
 
         O(1) for an id that was given to `wait`; one that the hub made up is looked for among all that are pending.
         """
-        if isinstance(id, Wait):
+        if isinstance(id, self._waits._wait_type):
             return id
-        now_ms = self.now_ms()
-        with self._lock:
-            found = self._ids.get(id, now_ms)
-        pending: Iterable[Any] = () if found is not None else self._pending()
-        return found or next((wait for wait in pending if wait.id == id), None)
+        pending: Iterable[Any] = self._waits._pending() if (given := self._waits._by_id(id)) is None else ()
+        return given or next((wait for wait in pending if wait.id == id), None)
 
     def list(self, key: Hashable = None, *, rule: str | None = None, due_before: int | None = None) -> list[Wait]:
         """The pending waits, soonest deadline first: on a key, of a rule, due before a time (epoch milliseconds)."""
-        found: Iterable[Any] = self._pending() if key is None else self._watching(key)
+        found: Iterable[Any] = self._waits._pending() if key is None else self._waits._watching(key)
         return sorted(
             (
                 wait
@@ -144,82 +187,63 @@ class HubFace(PurgatoryFace, Lists):
     def explain(self, id: Wait | Hashable) -> str:
         """A sentence: how the wait ended, or what it still waits for."""
         found = self.get(id)
-        return f"there is no wait {id!r}, or no more" if found is None else found.explain()
+        return f"there is no wait {id!r}, or no longer" if found is None else found.explain()
 
-    def stats(self) -> HubStats:  # type: ignore[override]
-        remembered = 0 if self._memory is None else len(self._memory)
-        return HubStats(self.delayed, *self._ended_counts(), remembered, self.timer.stats().lateness)
+    @property
+    def pending(self) -> int:
+        """How many waits are pending. Exact, O(1)."""
+        return self._waits.delayed
 
-    def close(self, *, cancel_pending: bool = True) -> builtins.list[Wait]:  # type: ignore[override]
+    @property
+    def timer(self) -> Timer:
+        return self._waits.timer
+
+    def now_ms(self) -> int:
+        """The hub's time: milliseconds since the epoch, but running on the monotonic clock."""
+        return self._waits.now_ms()
+
+    def stats(self) -> HubStats:
+        waits = self._waits
+        remembered = 0 if waits._memory is None else len(waits._memory)
+        return HubStats(waits.delayed, *waits._ended_counts(), remembered, waits.timer.stats().lateness)
+
+    def close(self, *, cancel_pending: bool = True) -> builtins.list[Wait]:
         """Stop. Pending waits end as cancelled, so that nobody waits for them for ever, or as expired if they are
         overdue; without `cancel_pending` they stay as they are. Returns those that were pending."""
-        if not cancel_pending or self._parent_pid is not None:
-            return super().close()  # type: ignore[return-value]
-        with self._lock:
-            self._is_open = False
-            left: builtins.list[Any] = self._pending()
-        now_ms = self.now_ms()  # nobody in there was opened later
-        for wait in left:
-            wait._cancel_untold(now_ms)
+        if self._waits._parent_pid is not None:
+            return []  # this is a forked child: what is pending is the parent's
         try:
-            tell_all(iter(left))
+            return self._cancel_all() if cancel_pending else self._waits.close()  # type: ignore[return-value]
         finally:
             if self._own_timer is not None:
                 self._own_timer.close()
+
+    def _cancel_all(self) -> builtins.list[Wait]:
+        with self._waits._lock:
+            self._waits._is_open = False
+            left: builtins.list[Any] = self._waits._pending()
+        now_ms = self.now_ms()  # nobody in there was opened later
+        for wait in left:
+            wait._cancel_untold(now_ms)
+        tell_all(iter(left))
         return left
 
     def _plan(self, until: str | Condition | None, within: Duration | None, rule: Rule | None) -> Plan:
-        """The plan for these arguments, made once. Equal is not enough: 1 is a duration, and True is not."""
+        """The plan for these arguments, made once. Equal is not enough: 1 is a duration, and True is not.
+
+        Takes no lock, as it compares what people chose.
+        """
         asked = (until, within, type(within), rule)
+        plans = self._plans
         try:
-            found = self._plans.get(asked)
+            plan = plans.get(asked)
         except TypeError:  # not hashable, so not kept
-            return new_plan(until, within, rule)
-        if found is None:
-            found = new_plan(until, within, rule)
-            with self._lock:
-                if len(self._plans) >= PLANS_KEPT:
-                    self._plans.clear()
-                self._plans[asked] = found
-        return found
-
-    def _open_once(self, plan: Plan, keys: tuple[Hashable, ...], wait_id: Hashable, callback: Any, now_ms: int) -> Wait:
-        with self._lock:
-            known = self._ids.get(wait_id, now_ms)
-            if known is None:
-                wait = self._open(plan, keys, wait_id, callback, now_ms)
-                self._ids.put(wait)
-                return wait
-        if callback is not None:
-            known.add_done_callback(callback)
-        return known
-
-    def _has_ended(self, wait: Wait) -> None:
-        try:
-            now_ms = self.now_ms()
-            with self._lock:
-                self._ids.has_ended(wait, now_ms)
-        except Exception as exception:  # an id that cannot be compared any more
-            self._failed(wait, exception)
-
-    def _has_recalled(self) -> None:
-        assert self._memory is not None
-        for wait, error in self._memory.passed_over():
-            self._failed(wait, error)
-
-    def _refuse_more(self) -> NoReturn:
-        raise HubFullError(
-            f"hub {self.name!r} holds {self.delayed:,} pending waits, as many as max_pending allows; "
-            "let some end, or allow more"
-        )
-
-    def _refuse(self) -> NoReturn:
-        self._check_process()
-        raise PurgatoryClosedError(f"hub {self.name!r} is closed and would never end this; make a new one")
-
-
-def new_plan(until: str | Condition | None, within: Duration | None, rule: Rule | None) -> Plan:
-    return Plan(Rule("wait", "wait", until, within) if rule is None else rule)
+            return plan_for(until, within, rule)
+        if plan is None:
+            plan = plans[asked] = plan_for(until, within, rule)
+            if len(plans) > PLANS_KEPT:
+                self._plans = {}
+        return plan
 
 
 class SyncHubFace(HubFace):
@@ -230,22 +254,58 @@ class SyncHubFace(HubFace):
         if self._own_timer is not None:
             self._own_timer.start()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
 
 class AsyncHubFace(HubFace):
     _own_timer_type = AsyncTimer
 
+    def __init__(self, name: str = "hub", **options: Any) -> None:
+        super().__init__(name, **options)
+        self._waits._coroutines = Coroutines()
+
     async def __aenter__(self) -> Self:
-        if self._own_timer is not None:
-            self._own_timer.start()
+        self._start()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         self.close()
 
+    def _plan(self, until: str | Condition | None, within: Duration | None, rule: Rule | None) -> Plan:
+        """Every wait has a plan: so a hub that nobody has entered starts with its first wait."""
+        coroutines = self._waits._coroutines
+        if coroutines is not None and coroutines.loop is None and self._waits._is_open:
+            self._start()
+        return super()._plan(until, within, rule)
 
-class Hub(SyncHubFace, Signals):
+    def _start(self) -> None:
+        """Begin on the running loop. On a `ManualClock` or with a timer of the caller's it can do without one."""
+        import asyncio  # noqa: PLC0415  (`import sojourn` stays quick without it)
+
+        loop = asyncio._get_running_loop()
+        assert self._waits._coroutines is not None
+        self._waits._coroutines.loop = loop
+        timer = self._own_timer
+        if timer is None:
+            return
+        if loop is None and timer._driver is None and not isinstance(timer.clock, ManualClock):
+            raise RuntimeError(
+                f"AsyncHub {self.name!r} has not started, and no asyncio loop is running here: enter it with "
+                "`async with`, or wait on the loop first"
+            )
+        timer.start()
+
+
+class Hub(QuickVerbs, SyncHubFace):
     """Waits and signals across threads, with a reaper thread of its own."""
 
 
-class AsyncHub(AsyncHubFace, Signals):
-    """Waits and signals on the running asyncio loop, without a thread: `outcome = await hub.wait(...)`."""
+class AsyncHub(QuickVerbs, AsyncHubFace):
+    """Waits and signals on the running asyncio loop, without a thread: `outcome = await hub.wait(...)`.
+
+    `async with` starts it, or else its first wait on the loop. Callbacks may be coroutine functions.
+    """

@@ -72,6 +72,8 @@ cdef class Watchers:
     cdef int hold(self, DelayedOperation operation, keys, bint is_one) except -1
     cdef bint watch(self, DelayedOperation operation, keys, bint is_one) except -1
     cdef bint enter(self, DelayedOperation operation) except -1
+    cdef bint look(self, DelayedOperation operation) except -1
+    cdef int link_all(self, DelayedOperation operation) except -1
     cdef int start(self, DelayedOperation operation) except -1
     cdef void leave(self, DelayedOperation operation) noexcept
     cdef void unwatch(self, DelayedOperation operation) noexcept

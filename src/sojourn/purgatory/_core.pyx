@@ -574,26 +574,39 @@ cdef class Watchers:
 
     cdef bint enter(self, DelayedOperation operation) except -1:
         """Put it on all lists in one step; False if it has ended."""
+        cdef uint64_t changes = self.changes - 1
+        while changes != self.changes:      # others came or went while keys were compared: look again
+            changes = self.changes
+            if not self.look(operation):
+                return False
+        self.link_all(operation)
+        return True
+
+    cdef bint look(self, DelayedOperation operation) except -1:
+        """Find whom it will stand behind on the list of each key, which runs the keys' own code; False if it has ended."""
         cdef WatchEntry* entries = entries_of(operation)
         cdef WatchEntry* first
-        cdef uint64_t changes = self.changes - 1
         cdef Py_ssize_t i
         if operation.watchers != <PyObject*>self:
             return False
-        while changes != self.changes:      # others came or went while keys were compared: look again
-            changes = self.changes
-            for i in range(key_count(operation)):
-                first = self.find(entries[i].hash, key_of(&entries[i]))
-                if operation.watchers != <PyObject*>self:
-                    return False            # and its entries are no more
-                entries[i].below = first
+        for i in range(key_count(operation)):
+            first = self.find(entries[i].hash, key_of(&entries[i]))
+            if operation.watchers != <PyObject*>self:
+                return False                # and its entries are no more
+            entries[i].below = first
+        return True
+
+    cdef int link_all(self, DelayedOperation operation) except -1:
+        """Put it on the lists that `look` found, if nothing has changed since."""
+        cdef WatchEntry* entries = entries_of(operation)
+        cdef Py_ssize_t i
         if not self._is_open:
             self._refuse()
         operation.is_watched = True
         self._watched += key_count(operation)
         for i in range(key_count(operation)):
             self.link(&entries[i], entries[i].below)
-        return True
+        return 0
 
     cdef int start(self, DelayedOperation operation) except -1:
         """Put it in the timer, unless it has left in the meantime."""

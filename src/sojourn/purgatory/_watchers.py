@@ -7,7 +7,7 @@ From then on an operation knows its places: whatever becomes of a key, leaving i
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from ..errors import PurgatoryClosedError, SojournError
 from ..timer._state import whole_ms
@@ -27,6 +27,14 @@ class Place:
     def __init__(self, key: Hashable) -> None:
         self.key, self.hash = key, hash(key)
         self.operations: dict[int, DelayedOperation] = {}
+
+
+class Look(NamedTuple):
+    """Where an operation will be listed: the places of its keys, and those with the same hashes, before and after."""
+
+    before: dict[int, Places]
+    places: Places
+    after: dict[int, Places]
 
 
 def place_of(key: Hashable, places: Places) -> Place | None:
@@ -174,23 +182,32 @@ class Watchers:
         """Put it on all lists in one step; False if it has ended."""
         own = [Place(key) for key in keys]
         while True:
-            before = {place.hash: self._places_at(place.hash) for place in own}
-            places: Places = ()
-            after = before.copy()
-            for place in own:
-                found = place_of(place.key, before[place.hash])
-                places += (found or place,)
-                if found is None:
-                    after[place.hash] += (place,)
+            look = self._look(own)
             with lock:
-                stands = all(self._places_at(hashed) is seen for hashed, seen in before.items())
+                stands = self._stands(look)  # first, as a garbage collection in there may end the operation
                 if operation._watchers is not self:
                     return False
                 if not self._is_open:
                     self._refuse()
                 if stands:
-                    return self._enter(operation, keys, places, after)
+                    return self._enter(operation, keys, look.places, look.after)
             # others came or went while the keys were compared: look again
+
+    def _look(self, own: Iterable[Place]) -> Look:
+        """Which places these keys have or would have. Runs the keys' own code."""
+        before = {place.hash: self._places_at(place.hash) for place in own}
+        places: Places = ()
+        after = before.copy()
+        for place in own:
+            found = place_of(place.key, before[place.hash])
+            places += (found or place,)
+            if found is None:
+                after[place.hash] += (place,)
+        return Look(before, places, after)
+
+    def _stands(self, look: Look) -> bool:
+        """Whether no key has come or gone since, where these keys are."""
+        return all(self._places_at(hashed) is seen for hashed, seen in look.before.items())
 
     def _enter(self, operation: DelayedOperation, keys: Keys, places: Places, after: dict[int, Places]) -> bool:
         """The books first, then the lists. False if a garbage collection in the midst of that has ended it."""

@@ -95,6 +95,12 @@ class LoopDriver:
     def is_current(self) -> bool:
         return False  # as from any callback, Ctrl-C and sys.exit() go to the loop
 
+    def is_on_its_loop(self) -> bool:
+        """Whether the caller runs on the loop that drives the timer, which stands still meanwhile."""
+        import asyncio  # noqa: PLC0415
+
+        return asyncio._get_running_loop() is self._loop
+
     def _rearm(self) -> None:
         if self._is_running or not self._timer._is_open:
             return  # _tick re-arms once, at its end

@@ -45,7 +45,7 @@ def _rule(name: str, tally: Tally) -> dict[str, Any]:
         "rule": name,
         **_counts(tally.counts),
         "groups": [{"group": group or None, **_counts(tally.groups[group])} for group in by_size(tally.groups)],
-        "what_if": [{**_deadline(deadline), **_counts(tally.what_if[deadline])} for deadline in in_order],
+        "what_if": [_within(deadline, tally.what_if[deadline]) for deadline in in_order],
     }
 
 
@@ -54,11 +54,10 @@ def by_size(groups: Mapping[str, Counts]) -> list[str]:
     return sorted(groups, key=lambda name: (-groups[name].opened, name))
 
 
-def _deadline(deadline: Deadline) -> dict[str, str | int]:
-    return {"deadline": str(deadline), "shift_ms" if deadline.is_shift else "within_ms": deadline.ms}
+def _within(deadline: Deadline, counts: Counts) -> dict[str, str | int]:
+    ms = "shift_ms" if deadline.is_shift else "within_ms"
+    return {"deadline": str(deadline), ms: deadline.ms, **_counts(counts), S.UNKNOWN: counts.unknown}
 
 
 def _counts(counts: Counts) -> dict[str, int]:
-    """Whatever is counted, by its name; what was opened, and what has expired, first."""
-    sums = {S.OPENED: counts.opened, S.COMPLETED: counts.completed, S.EXPIRED: counts.expired}
-    return {**sums, S.CANCELLED: counts.cancelled, **counts._asdict()}
+    return {name: getattr(counts, name) for name in TOTALS}
