@@ -1,4 +1,4 @@
-"""The command line: `sojourn ...`. A command is a file here, thin: what it does stands in the rooms below."""
+"""The command line: `sojourn ...`. A command is a thin file here: the work is done in the packages below."""
 
 from .app import app as app
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _JAVA = re.compile(r": (?=(?:[a-z][\w$]*\.)+[\w$]*(?:Exception|Error|Failure)\b)")
-"""What stands before an exception in the text of a stack trace, be it the first or the cause of another."""
+"""What precedes an exception in the text of a stack trace, be it the first or the cause of another."""
 
 _CLASS = re.compile(r"(?:[\w$]+\.)+([\w$]+)(?:: |$)")
 

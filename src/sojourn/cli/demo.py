@@ -12,7 +12,7 @@ from .exits import failures
 def demo(
     waits: Annotated[int, typer.Option(min=1, metavar="N", help="Waits to keep pending.")] = 100_000,
     seconds: Annotated[
-        float | None, typer.Option(min=0.1, metavar="S", help="End after so long; otherwise when you quit.")
+        float | None, typer.Option(min=0.1, metavar="S", help="How long to run; until you quit if not given.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="For all that is drawn by chance.")] = 1,
     plain: Annotated[bool, typer.Option("--plain", help="Print one line per second instead of drawing.")] = False,

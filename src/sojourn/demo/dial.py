@@ -32,7 +32,7 @@ Paint = list[str]  # a colour for each share of a pixel, from none of it to all
 
 @dataclass(frozen=True)
 class DialShape:
-    """A dial of so many pixels across."""
+    """A dial, its diameter in pixels."""
 
     diameter: int
     rings: int
@@ -69,7 +69,7 @@ class Dial:
         self._heat = 0.0
 
     def lines(self, reading: Reading, rows: int) -> list[list[Segment]]:
-        """So many lines, each of twice as many characters."""
+        """`rows` lines, each of twice as many characters."""
         shape = DialShape(2 * rows, max(RINGS, len(reading.levels)), reading.wheel_size)
         paints = [self._centre(reading), *self._rings(reading, shape)]
         pixels = map_pixels(shape)

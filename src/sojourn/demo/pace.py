@@ -41,7 +41,7 @@ class Pace:
         self.is_paused = not self.is_paused
 
     def shift(self, steps: int) -> None:
-        """So many steps faster or slower, as far as they go."""
+        """Some steps faster, or slower if negative, as far as there are any."""
         self.restart_at(self.now_ns())
         at = SPEEDS.index(self.speed) + steps
         self.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, at))]

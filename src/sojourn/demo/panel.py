@@ -19,7 +19,7 @@ MARKS_MS = (0.1, 1, 10, 100)
 
 
 def heights(reading: Reading, height: int) -> dict[str, int]:
-    """How many of so many rows each panel gets, from the top, a free row before each but the first."""
+    """How many of the rows each panel gets, from the top, with a free row before each but the first."""
     rows = {
         "wheels": max(RINGS, len(reading.levels)),
         "outcomes": len(reading.outcomes),

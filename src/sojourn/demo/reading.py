@@ -18,8 +18,8 @@ COLUMNS = 240  # of history: a minute
 RATE_COLUMNS = 4  # of which a rate is the mean
 LATE_COLUMNS = 20  # lateness is that of the last five seconds
 LATE_BINS, LATE_FROM_MS, LATE_RATIO = 20, 0.05, 1.6
-WORD_COLUMNS = 8  # a sentence stands so long
-HERD_SHOWN_MS = 10_000  # and what came of a herd so long, in virtual time
+WORD_COLUMNS = 8  # how long a sentence is shown
+HERD_SHOWN_MS = 10_000  # how long the end of a herd is shown, in virtual time
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ PLAIN_SECONDS = 10.0  # where nobody can press a key
 
 
 def run(waits: int = 100_000, seconds: float | None = None, seed: int = 1, *, plain: bool = False) -> int:
-    """Show `waits` live waits, for so many seconds or until somebody quits; 0 if every promise was kept, else 1.
+    """Show `waits` live waits, for `seconds` or until somebody quits; 0 if every promise was kept, else 1.
 
     Without a terminal, or if `plain`, it prints one line per second, ten of them unless `seconds` says otherwise.
     """
@@ -38,7 +38,7 @@ def has_screen() -> bool:
 
 
 def screen() -> Callable[[DemoDriver, float | None], None]:
-    """What shows a driver in the terminal, for so many seconds or until somebody quits."""
+    """What shows a driver in the terminal, for some seconds or until somebody quits."""
     try:
         from .app import DemoApp  # noqa: PLC0415  (textual is an extra)
     except ModuleNotFoundError as error:

@@ -304,7 +304,7 @@ cdef void shards_free(Shard* shards, uint64_t count) noexcept:
 
 @cython.no_gc_clear             # so that everything is in place until the last operation has left
 cdef class Watchers:
-    """Which operations watch which key. watch, leave: O(1) a key. Sharded, so that no table grows to stall the rest."""
+    """Which operations watch which key. watch, leave: O(1) per key. Sharded, so that no large table stalls the rest."""
 
     _timer_kind = Timer
 

@@ -151,7 +151,7 @@ class DelayedOperation(TimerTask):
         return True  # where another thread is trying it just now, that one tells
 
     def _note_outcome(self) -> None:
-        """What a subclass of ours writes down in the same step."""
+        """What the hub's subclass writes down in the same step."""
 
     def _tell(self) -> None:
         """Run what follows from the outcome, once."""
@@ -177,7 +177,7 @@ class DelayedOperation(TimerTask):
         return completed
 
     def _attempt(self, watchers: Watchers, tries: int) -> tuple[bool, BaseException | None]:
-        """Try it, unless somebody is at it, and again if word is left meanwhile, in at most so many tries.
+        """Try it, unless somebody is at it, and again if word is left meanwhile, in at most `tries` tries.
 
         Whether this completed it, and what it raised. Word left during the last try stays: `_again` says so.
         """

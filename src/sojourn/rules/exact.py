@@ -69,12 +69,12 @@ def settled(at_least: Number) -> Number:
 
 
 def is_level(value: Number, at_least: Number) -> bool:
-    """Whether a value is at least so much: a float as a float, others exactly."""
+    """Whether a value is >= `at_least`: a float as a float, others exactly."""
     return value >= (at_least if isinstance(value, float) else meant(at_least))
 
 
 def reaches(total: int, at_least: Number, is_rough: bool = False) -> bool:
-    """Whether an exact total is at least so much: exactly, or, if it is rough, once rounded to a float.
+    """Whether an exact total is >= `at_least`: exactly, or, if it is rough, once rounded to a float.
 
     Rounded, so that 0.6 + 0.3 + 0.1 reaches 1, as people expect, although these floats add up to a little less.
     Only up to 2**53, where rounding cannot lift a whole number.
@@ -84,14 +84,14 @@ def reaches(total: int, at_least: Number, is_rough: bool = False) -> bool:
 
 @lru_cache
 def threshold(at_least: Number) -> int:
-    """The least total that is exactly so much, or more."""
+    """The least total that is >= `at_least` exactly."""
     numerator, denominator = meant(at_least).as_integer_ratio()
     return -(-numerator * ONE // denominator)
 
 
 @lru_cache
 def enough(at_least: Number, is_rough: bool = False) -> int:
-    """The least exact total that reaches so much: comparing with it is `reaches`, only faster."""
+    """The least exact total that reaches `at_least`: comparing with it is `reaches`, only faster."""
     if not is_rough or at_least > _WHOLE:
         return threshold(at_least)
     least = float_from(at_least)

@@ -29,7 +29,7 @@ else:
 OnError = Callable[[TimerTask, BaseException], object]
 
 WALL_CHECK_NS = 10**9
-"""While a task waits for the wall clock, look at that clock so often: nobody tells a sleeper that it was set."""
+"""How often to look at the wall clock while a task waits for it: a sleeper is not told that the clock was set."""
 
 LONGEST_SLEEP_NS = 24 * 3_600 * 10**9
 

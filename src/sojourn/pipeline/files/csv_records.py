@@ -34,7 +34,7 @@ def unclosed(lines: int) -> str:
 
 
 class Records(NamedTuple):
-    """Text in which every record is well-formed, and `has_breaks` if line breaks stand inside quotes."""
+    """Text in which every record is well-formed, and `has_breaks` if there are line breaks inside quotes."""
 
     text: bytes
     has_breaks: bool
@@ -91,7 +91,7 @@ def _is_doubtful(data: bytes, lines: Lines, format: CsvFormat) -> Flags:
 
 
 def _has_doubtful_quotes(characters: Bytes, lines: Lines, format: CsvFormat) -> Flags:
-    """Quotes open and close by turns; each that opens stands after, and each that closes before, a boundary.
+    """Quotes open and close by turns; each that opens is after, and each that closes before, a boundary.
 
     A doubled one closes and opens, and is its own boundary. Where none could open a field, all are plain characters.
     """
@@ -111,7 +111,7 @@ def _has_doubtful_quotes(characters: Bytes, lines: Lines, format: CsvFormat) -> 
 
 
 def _boundaries(characters: Bytes, places: Places, format: CsvFormat) -> Flags:
-    """Where a separator stands, a quote, or a line break, or nothing at all."""
+    """Where there is a separator, a quote or a line break, or nothing at all."""
     is_boundary = np.zeros(256, bool)
     is_boundary[[format.sep[0], format.quote[0], LF, CR]] = True
     found: Flags = is_boundary[characters.take(places, mode="clip")]
@@ -178,7 +178,7 @@ class _Scan:
         return record if len(record.fields) == self.columns else Record([], record.lines, FIELDS)
 
     def record(self, line: int, at_most: int) -> Record | None:
-        """The fields from a line on, in at most so many lines; an invalid record has one line."""
+        """The fields from a line on, in at most `at_most` lines; an invalid record has one line."""
         data, sep, quote = self.data, self.format.sep, self.format.quote
         end, last = self._end(line), self._end(min(line + at_most, len(self.lines.ends)) - 1)
         fields: list[bytes] = []

@@ -23,7 +23,7 @@ HALF = "the line has half a character: a surrogate without the other half"
 DEEP = "the line is nested too deeply"
 
 DEEPEST = 100
-"""How many lists and objects may stand inside each other: more than anyone needs, and few enough for Arrow's stack."""
+"""How deeply lists and objects may be nested: more than anyone needs, and not too deep for Arrow's stack."""
 
 _INT64 = range(-(2**63), 2**63)
 _BLANKS = re.compile(r"[ \t\r\n]*")

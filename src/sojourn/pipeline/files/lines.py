@@ -1,7 +1,7 @@
 """Lines of text: where they begin and end, and what becomes of those that cannot be read.
 
-A line ends with LF, CR LF or CR. A line that cannot be read never spoils the others: it is set aside, as it stands,
-with the reason.
+A line ends with LF, CR LF or CR. A line that cannot be read never spoils the others: it is set aside unchanged, with
+the reason.
 
 Where rows and such lines travel in one table, as in a stream, it has two more columns: CORRUPT, the line, and
 CORRUPT_REASON, why it could not be read. Both are null in rows that were read; where they are not, all others are null.

@@ -75,7 +75,7 @@ def _inside(quotes: Bits) -> Bits:
 
 
 def _after(bits: Bits) -> Bits:
-    """The bits, each moved to the next place; before the first stands a boundary."""
+    """The bits, each moved to the next place; before the first there is a boundary."""
     moved = bits << _ONE
     moved[1:] |= bits[:-1] >> _LAST
     moved[0] |= _ONE

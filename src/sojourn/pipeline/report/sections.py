@@ -16,7 +16,7 @@ from .scale import date_text
 from .words import Labels, count_text, labels_of, share_text, short
 
 GROUPS = 24
-"""How many groups are drawn, the largest; the rest stand together."""
+"""How many groups are drawn, the largest; the others are drawn as one."""
 
 MISSING = 8
 """How many of the things that were missing are named, the most frequent."""

@@ -196,7 +196,7 @@ def _taken(columns: dict[str, pa.Array], rows: Ints) -> dict[str, pa.Array]:
 
 
 def _lists(element: pa.StructType, counts: Ints, columns: dict[str, pa.Array]) -> pa.ListArray:
-    """Lists of so many elements each, one after the other."""
+    """Lists of these numbers of elements, one after the other."""
     offsets = pa.array(np.append(0, np.cumsum(counts)), pa.int32())
     fields = list(element)
     elements = pa.StructArray.from_arrays([columns[field.name] for field in fields], fields=fields)

@@ -100,7 +100,7 @@ class Groups:
 
 
 def together(shape: Shape, kept: pa.RecordBatch, fresh: pa.RecordBatch, keys: Keys, place: Ints) -> Groups:
-    """Kept keys and events as one; `place` says for each of the events' keys where it stands in `kept`, -1 if not."""
+    """Kept keys and events as one; `place` is the index in `kept` of each of the events' keys, -1 if it is not kept."""
     is_new = place < 0
     hashes = np.concatenate([_ints(kept[HASH]), keys.hash[is_new]])
     by_hash = np.argsort(hashes, kind="stable")

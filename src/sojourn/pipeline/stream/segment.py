@@ -74,9 +74,9 @@ class Segment:
 
 
 class Found(NamedTuple):
-    """What is kept of some keys. `place` says for each key that was asked for where it stands, -1 if nothing is kept.
+    """What is kept of some keys. `place` is the index of each key that was asked for, -1 if nothing is kept of it.
 
-    `taken` says for each segment where they stand in it.
+    `taken` has for each segment the indices of these keys in it.
     """
 
     kept: pa.RecordBatch

@@ -47,7 +47,7 @@ class ShardResult(NamedTuple):
 
 
 class Cache:
-    """Segments that have been read, up to so many bytes: those used last."""
+    """Segments that have been read, up to a limit in bytes: those used last."""
 
     def __init__(self, limit: int = 256 * 2**20) -> None:
         self._limit = limit

@@ -144,7 +144,7 @@ class Sink:
 
 @contextmanager
 def configured(spark: SparkSession, shards: int) -> Iterator[None]:
-    """While a query is started: the settings that it needs and that nobody has chosen."""
+    """While a query is started: the settings that it needs, unless they have been chosen."""
     wanted = {**DEFAULTS, _PARTITIONS: str(min(shards, spark.sparkContext.defaultParallelism))}
     chosen = spark.conf.getAll
     missing = {name: value for name, value in wanted.items() if name not in chosen}
