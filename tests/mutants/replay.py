@@ -12,6 +12,7 @@ JSON_TEXT = "src/sojourn/pipeline/files/json_text.py"
 JSON_VALUES = "src/sojourn/pipeline/files/json_values.py"
 SOURCES = "src/sojourn/pipeline/files/source.py"
 BINS = "src/sojourn/pipeline/results/bins.py"
+COUNTS = "src/sojourn/pipeline/results/counts.py"
 TALLY = "src/sojourn/pipeline/results/tally.py"
 WHAT_IF = "src/sojourn/pipeline/results/what_if.py"
 DEADLINES = "src/sojourn/pipeline/results/deadlines.py"
@@ -172,7 +173,12 @@ MUTANTS = [
         "        if places.report:\n",
         "        drafts.publish()\n        if places.report:\n",
     ),
-    Mutant("expired counts the late only", SUMMARY, "S.EXPIRED: counts.expired", "S.EXPIRED: counts.met_late"),
+    Mutant(
+        "expired counts the late only",
+        COUNTS,
+        "return self.met_late + self.never_met",
+        "return self.met_late",
+    ),
     Mutant("a shift is a duration", SUMMARY, '"shift_ms" if deadline.is_shift else "within_ms"', '"within_ms"'),
     Mutant("a failure is a success", EXITS, "raise typer.Exit(code)", "raise typer.Exit(0)"),
     Mutant("debug stays on", EXITS, '_state["debug"] = is_asked', '_state["debug"] |= is_asked'),
