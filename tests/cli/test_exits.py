@@ -66,7 +66,7 @@ CASES = {
     "Ctrl-C": Case(130, REPLAY, "interrupted", INTERRUPTED),
     "Ctrl-C before there is a command": Case(130, ("doctor",), "", WHILE_LOADING),
     "Ctrl-C outside a command": Case(
-        130, ("doctor",), "", INTERRUPTED + "from sojourn.cli import doctor; doctor.java = local.decided"
+        130, ("doctor",), "", INTERRUPTED + "from sojourn.cli import doctor; doctor.java = local.outcomes_by_plan"
     ),
 }
 
