@@ -30,7 +30,7 @@ class LivelockError(SojournError, RuntimeError):
 
 
 class DeadlockError(SojournError, RuntimeError):
-    """Waiting here would be for ever: what is waited for can only happen in this very thread."""
+    """Waiting here would never end: what is waited for can only happen in this thread."""
 
 
 class PurgatoryClosedError(SojournError, RuntimeError):

@@ -107,7 +107,7 @@ MUTANTS = [
     Mutant(
         "rows of a shard are those of another",
         DEAL,
-        "[rows[own] for own in by_shard(shard[rows], shards)]",
+        "[rows[positions] for positions in by_shard(shard[rows], shards)]",
         "by_shard(shard[rows], shards)",
     ),
     Mutant(

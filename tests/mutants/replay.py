@@ -76,7 +76,7 @@ MUTANTS = [
     Mutant("objects go over lines", JSON_TEXT, "return np.asarray(starts & ends & ", "return np.asarray(starts & "),
     Mutant("large numbers are rounded", JSON_TEXT, "            if _is_exact(table):\n", "            if True:\n"),
     Mutant(
-        "of a field that is named twice the last one counts", JSON_VALUES, "if len(found) != len(pairs):", "if False:"
+        "of a field that is named twice the last one counts", JSON_VALUES, "if len(fields) != len(pairs):", "if False:"
     ),
     Mutant(
         "JSON values that are no object are rows",
@@ -156,7 +156,7 @@ MUTANTS = [
     ),
     Mutant("XES names its columns over the rule's", REPLAY, "if ours not in said}", "}"),
     Mutant("strict sets rows aside", COMMAND, "if self.is_strict and refused:", "if self.is_strict and found.idle:"),
-    Mutant("strict lets nothing open", COMMAND, ", *found.idle]\n        if", "]\n        if"),
+    Mutant("strict lets nothing open", COMMAND, ", *doubted.idle]\n        if", "]\n        if"),
     Mutant("anything is written over", OUTPUTS, "    if others:\n", "    if False:\n"),
     Mutant(
         "two replays share a quarantine", OUTPUTS, 'return f"{folder}-quarantine"', 'return f"{folder}/../quarantine"'

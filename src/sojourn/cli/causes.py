@@ -55,7 +55,7 @@ def _chain(java: Any) -> Iterator[Any]:
 def _line(exception: str) -> str:
     """The first line, without the class, if anything follows it, and without the number of the SQL standard."""
     line = exception.strip().partition("\n")[0]
-    found = _CLASS.match(line)
-    if found is not None:
-        line = line[found.end() :] or found[1]
+    name = _CLASS.match(line)
+    if name is not None:
+        line = line[name.end() :] or name[1]
     return re.sub(r"\s*SQLSTATE: \w+;?$", "", line).strip()

@@ -34,13 +34,13 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON.")] = False,
 ) -> None:
     """Say what is there, what is missing, and how to get it. Fails if `replay` on Spark would."""
-    found = list(findings())
+    all_findings = list(findings())
     if as_json:
-        typer.echo(json.dumps([finding._asdict() for finding in found], indent=2))
+        typer.echo(json.dumps([finding._asdict() for finding in all_findings], indent=2))
     else:
-        for finding in found:
+        for finding in all_findings:
             typer.echo(line(finding))
-    if any(finding.found is None for finding in found):
+    if any(finding.found is None for finding in all_findings):
         raise typer.Exit(UNUSABLE)
 
 

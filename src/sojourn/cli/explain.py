@@ -63,10 +63,10 @@ def explain(
                 job = job_of(
                     table, rule, columns=named, unit=unit.value, format=format, options=options, operations=operations
                 )
-                found = explain_events(job, asked)
+                explanations = explain_events(job, asked)
             else:
-                found = explain_outcomes(Source.of(table, format, options), asked)
-            for explanation in found:
+                explanations = explain_outcomes(Source.of(table, format, options), asked)
+            for explanation in explanations:
                 typer.echo(_json(explanation) if as_json else _text(explanation))
 
 
@@ -81,5 +81,5 @@ def _json(explanation: Explanation) -> str:
     """Times are epoch milliseconds."""
     outcome = {name: value for name, value in explanation.outcome._asdict().items() if name != "seen"}
     events = [line._asdict() for line in explanation.lines]
-    told = {"sentence": explanation.sentence(), "events": events, "set_aside": list(explanation.set_aside)}
-    return json.dumps({**outcome, **told}, ensure_ascii=False)
+    details = {"sentence": explanation.sentence(), "events": events, "set_aside": list(explanation.set_aside)}
+    return json.dumps({**outcome, **details}, ensure_ascii=False)

@@ -120,8 +120,8 @@ class ReplayRun:
                 replay.write(places.outcomes, places.quarantine)
         with screen.step("counting"):
             warnings = self._warnings(replay)
-            told = summary(replay.tallies, replay.quarantined, engine, self.job.by, warnings)
-        _write(places.summary, json.dumps(told) + "\n")
+            counts = summary(replay.tallies, replay.quarantined, engine, self.job.by, warnings)
+        _write(places.summary, json.dumps(counts) + "\n")
         if places.report:
             _write(places.report, self._report(replay, engine).html())
         drafts.publish()
@@ -129,15 +129,15 @@ class ReplayRun:
             screen.warn(warning)
         self._show(replay, screen)
         if self.outputs.is_json:
-            typer.echo(json.dumps(told))
+            typer.echo(json.dumps(counts))
 
     def _warnings(self, replay: Replay) -> list[str]:
         """What gives cause for doubt; under `--strict` the worst of it is a failure."""
-        found = doubts(self.job, replay)
-        refused = [*([quarantine_text(replay)] if replay.quarantined else []), *found.idle]
+        doubted = doubts(self.job, replay)
+        refused = [*([quarantine_text(replay)] if replay.quarantined else []), *doubted.idle]
         if self.is_strict and refused:
             fail(f"--strict: {refused[0]}", SET_ASIDE)
-        return [*found.idle, *found.unmet, *suspicious_times(replay)]
+        return [*doubted.idle, *doubted.unmet, *suspicious_times(replay)]
 
     def _report(self, replay: Replay, engine: str) -> Report:
         name = Path(self.job.source.path).name
@@ -185,5 +185,5 @@ def quarantine_text(replay: Replay) -> str:
 
 def difference_text(difference: Difference) -> str:
     sides = {"local": difference.left, "spark": difference.right}
-    told = [f"  {side}: {' and '.join(row.explain() for row in rows) or 'not there'}" for side, rows in sides.items()]
-    return "\n".join([f"{difference.operation_id}:", *told])
+    lines = [f"  {side}: {' and '.join(row.explain() for row in rows) or 'not there'}" for side, rows in sides.items()]
+    return "\n".join([f"{difference.operation_id}:", *lines])

@@ -27,6 +27,6 @@ def check(
     """Read rule files, and say each rule as a sentence."""
     for file in files:
         with failures():
-            found = Rule.from_toml(file)
-        sentence = str(found)
-        typer.echo(json.dumps({"file": str(file), "rule": found.name, "sentence": sentence}) if as_json else sentence)
+            parsed = Rule.from_toml(file)
+        sentence = str(parsed)
+        typer.echo(json.dumps({"file": str(file), "rule": parsed.name, "sentence": sentence}) if as_json else sentence)

@@ -104,24 +104,24 @@ def watch(query: StreamingQuery, screen: StreamScreen, files: Files, report: str
 
 def show_status(checkpoint: str, as_json: bool) -> None:
     with spark_session(None, {}, is_quiet=not is_debugging()) as spark:
-        found = status(spark, checkpoint)
-    typer.echo(json.dumps(found._asdict()) if as_json else status_text(found))
+        current = status(spark, checkpoint)
+    typer.echo(json.dumps(current._asdict()) if as_json else status_text(current))
 
 
-def status_text(found: Status) -> str:
+def status_text(current: Status) -> str:
     lines = {
-        "rule": found.rule,
-        "micro-batch": "none yet" if found.batch is None else f"{found.batch:,}",
-        "watermark": "none yet" if found.watermark is None else time_text(found.watermark),
-        "pending": f"{found.pending:,}",
-        "state": f"{size_text(found.state_bytes)} in {found.segments:,} segments",
+        "rule": current.rule,
+        "micro-batch": "none yet" if current.batch is None else f"{current.batch:,}",
+        "watermark": "none yet" if current.watermark is None else time_text(current.watermark),
+        "pending": f"{current.pending:,}",
+        "state": f"{size_text(current.state_bytes)} in {current.segments:,} segments",
     }
-    if found.opened_at is not None:
-        age_ms = (found.watermark or 0) - found.opened_at
+    if current.opened_at is not None:
+        age_ms = (current.watermark or 0) - current.opened_at
         age = f", {duration_text(age_ms)} ago" if age_ms > 0 else ""
-        lines["oldest"] = f"opened {time_text(found.opened_at)}{age}"
-    if found.due_at is not None:
-        lines["next due"] = time_text(found.due_at)
-    if found.rows_per_second is not None:
-        lines["rate"] = f"{found.rows_per_second:,.0f} rows per second in the last micro-batch"
+        lines["oldest"] = f"opened {time_text(current.opened_at)}{age}"
+    if current.due_at is not None:
+        lines["next due"] = time_text(current.due_at)
+    if current.rows_per_second is not None:
+        lines["rate"] = f"{current.rows_per_second:,.0f} rows per second in the last micro-batch"
     return "\n".join(f"{name:<12} {text}" for name, text in lines.items())

@@ -50,7 +50,7 @@ def dealt_out(texts: pa.Array, rows: Ints, shards: int) -> list[Ints]:
     shard = shards_of(texts, shards)
     if len(rows) == len(shard):
         return by_shard(shard, shards)
-    return [rows[own] for own in by_shard(shard[rows], shards)]
+    return [rows[positions] for positions in by_shard(shard[rows], shards)]
 
 
 def by_shard(shard: Ints, shards: int) -> list[Ints]:

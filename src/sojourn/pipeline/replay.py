@@ -108,8 +108,8 @@ class LocalReplay:
 
     @cached_property
     def tallies(self) -> Tallies:
-        found = tally(self._grouped(), self._job.what_if, self._job.rules)
-        return for_all(self._job.rules, found, self._job.what_if)
+        counts = tally(self._grouped(), self._job.what_if, self._job.rules)
+        return for_all(self._job.rules, counts, self._job.what_if)
 
     @cached_property
     def quarantined(self) -> Counter[str]:
@@ -164,10 +164,10 @@ def doubts(job: Job, replay: Replay) -> Doubts:
 def suspicious_times(replay: Replay) -> list[str]:
     """A warning for each rule whose operations all open in January 1970 or after 2200: the unit is probably wrong."""
     return [
-        f"rule {name!r}: ALL {found.counts.opened:,} OPERATIONS OPEN {when}. Numbers there may be in another unit: "
+        f"rule {name!r}: ALL {of_rule.counts.opened:,} OPERATIONS OPEN {when}. Numbers there may be in another unit: "
         "name it with --unit s, ms, us, ns or yyyymmdd"
-        for name, found in replay.tallies.items()
-        if found.counts.opened and (when := _suspicious_time(found.opened_at))
+        for name, of_rule in replay.tallies.items()
+        if of_rule.counts.opened and (when := _suspicious_time(of_rule.opened_at))
     ]
 
 

@@ -47,12 +47,12 @@ def outcomes(
             raise RuleError(f"rule {rule.name!r} cannot use {event}: {reason}")
         else:
             quarantine(event, reason)
-    found = [
-        ((opening.at, str(key), ordinal), decide(rule, opening, own, ordinal))
-        for key, own in by_key.items()
-        for opening, ordinal in openings(rule, own)
+    entries = [
+        ((opening.at, str(key), ordinal), decide(rule, opening, key_events, ordinal))
+        for key, key_events in by_key.items()
+        for opening, ordinal in openings(rule, key_events)
     ]
-    return [outcome for _, outcome in sorted(found, key=lambda entry: entry[0])]
+    return [outcome for _, outcome in sorted(entries, key=lambda entry: entry[0])]
 
 
 def openings(rule: Rule, events: Iterable[Event]) -> list[tuple[Event, int]]:
@@ -60,11 +60,11 @@ def openings(rule: Rule, events: Iterable[Event]) -> list[tuple[Event, int]]:
 
     Of openings at the same instant the one with the earliest deadline comes first.
     """
-    found = sorted((e for e in events if e.kind == rule.opens), key=lambda e: (e.at, rule.deadline(e)))
+    ordered = sorted((e for e in events if e.kind == rule.opens), key=lambda e: (e.at, rule.deadline(e)))
     if rule.per == "first":
-        return [(e, 1) for e in found[:1]]
-    first_at = {e.at: i for i, e in reversed(list(enumerate(found)))}
-    return [(e, i - first_at[e.at] + 1) for i, e in enumerate(found)]
+        return [(e, 1) for e in ordered[:1]]
+    first_at = {e.at: i for i, e in reversed(list(enumerate(ordered)))}
+    return [(e, i - first_at[e.at] + 1) for i, e in enumerate(ordered)]
 
 
 def decide(rule: Rule, opening: Event, events: Sequence[Event], ordinal: int = 1) -> Outcome:

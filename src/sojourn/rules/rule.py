@@ -69,7 +69,7 @@ class Rule:
                 if within is None:
                     raise RuleError('is missing; give a duration such as "60 days"')
                 limit = as_within(within)
-            found = leaves(condition)
+            own_leaves = leaves(condition)
             values = (
                 _checked_name(name),
                 _checked_kind("opens", opens),
@@ -79,9 +79,9 @@ class Rule:
                 None if cancels is None else _checked_kind("cancels", cancels),
                 None if keeps_alive is None else _checked_kind("keeps_alive", keeps_alive),
                 checked_columns(columns),
-                found,
-                {leaf: place for place, leaf in enumerate(found)},
-                _places_by_kind(found),
+                own_leaves,
+                {leaf: place for place, leaf in enumerate(own_leaves)},
+                _places_by_kind(own_leaves),
             )
             for name_of_field, value in zip(self.__slots__, values, strict=True):
                 object.__setattr__(self, name_of_field, value)
@@ -166,6 +166,6 @@ def checked_columns(columns: Columns) -> tuple[tuple[str, str], ...]:
     return tuple((ours, given[ours]) for ours in EVENT_COLUMNS if ours in given)
 
 
-def _places_by_kind(found: tuple[Leaf, ...]) -> dict[str, tuple[int, ...]]:
-    kinds = dict.fromkeys(leaf.kind for leaf in found)
-    return {kind: tuple(i for i, leaf in enumerate(found) if leaf.kind == kind) for kind in kinds}
+def _places_by_kind(own_leaves: tuple[Leaf, ...]) -> dict[str, tuple[int, ...]]:
+    kinds = dict.fromkeys(leaf.kind for leaf in own_leaves)
+    return {kind: tuple(i for i, leaf in enumerate(own_leaves) if leaf.kind == kind) for kind in kinds}

@@ -92,8 +92,8 @@ def _parsed(text: str, where: str) -> Rule:
     try:
         return _rule(tomllib.loads(text, parse_float=_number))
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line ([0-9]+), column [0-9]+\)", str(error))
-        line = int(found[1]) if found else text.count("\n") + 1
+        position = re.search(r"\(at line ([0-9]+), column [0-9]+\)", str(error))
+        line = int(position[1]) if position else text.count("\n") + 1
         raise RuleError(f"{where}line {line}: this is not TOML: {error}") from None
     except _At as error:
         raise RuleError(f"{where}line {line_of(text, error.path, error.inside)}: {error}") from None

@@ -203,9 +203,9 @@ def _by_size(count: NDArray[Any], in_ms: Callable[[NDArray[Any], str], tuple[Int
     place = np.searchsorted(np.array(list(AUTO.values()), size.dtype), size, "right")
     ms, is_bad = np.zeros(len(count), np.int64), np.ones(len(count), bool)
     for i, unit in enumerate(AUTO):
-        own = np.flatnonzero(place == i)
-        if len(own):
-            ms[own], is_bad[own] = in_ms(count[own], unit)
+        rows = np.flatnonzero(place == i)
+        if len(rows):
+            ms[rows], is_bad[rows] = in_ms(count[rows], unit)
     for first, last in DATES:
         may_be = np.flatnonzero((count >= first) & (count <= last))
         is_bad[may_be] |= count[may_be] % 1 == 0

@@ -28,15 +28,15 @@ class CsvFile:
     def records(self) -> Iterator[Records]:
         """All records of the file, each time as many as have been read. It can be iterated once."""
         while self.names:
-            found = records_of(self._data, self._format, len(self.names), is_last=self._is_last)
-            yield found
+            records = records_of(self._data, self._format, len(self.names), is_last=self._is_last)
+            yield records
             if self._is_last:
                 return
-            self._read_on(found.rest)
+            self._read_on(records.rest)
 
-    def parsed(self, found: Records) -> Rows:
+    def parsed(self, records: Records) -> Rows:
         """Records as a table, whose columns are named as in the file."""
-        return parsed(found, self.names, self._format)
+        return parsed(records, self.names, self._format)
 
     def _read_names(self) -> list[str]:
         """The names of the columns; what follows the header is kept."""

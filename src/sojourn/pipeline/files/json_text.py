@@ -30,8 +30,8 @@ _CHANGED = "changed from"
 def read_block(data: bytes, schema: pa.Schema | None = None) -> Rows:
     """The lines of some bytes as a table: of the columns of a schema, or of those that there are."""
     text, lines, bad = _sorted_out(data)
-    found = _read(text, lines, schema)
-    return Rows(found.table, bad + found.bad)
+    rows = _read(text, lines, schema)
+    return Rows(rows.table, bad + rows.bad)
 
 
 def _sorted_out(data: bytes) -> tuple[bytes, Lines, list[Bad]]:

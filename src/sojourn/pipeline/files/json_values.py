@@ -50,8 +50,8 @@ def rows_of(lines: Iterable[bytes], schema: pa.Schema | None) -> Rows:
     bad: list[Bad] = []
     for line in lines:
         try:
-            found = objects_of(line)
-            rows += found if schema is None else [fitted_row(row, schema) for row in found]
+            objects = objects_of(line)
+            rows += objects if schema is None else [fitted_row(row, schema) for row in objects]
         except Unfit as error:
             bad.append(Bad(str(error), line))
     if schema is None:
@@ -64,19 +64,19 @@ def rows_of(lines: Iterable[bytes], schema: pa.Schema | None) -> Rows:
 def objects_of(line: bytes) -> list[dict[str, Any]]:
     """The objects of a line: mostly one, but a second one is not lost."""
     text = line.decode()
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     at = 0
     try:
         while (at := _BLANKS.match(text, at).end()) < len(text):  # type: ignore[union-attr]
             value, at = _DECODER.raw_decode(text, at)
-            found.append(_checked(value))
+            objects.append(_checked(value))
     except RecursionError:
         raise Unfit(DEEP) from None
     except ValueError:
         raise Unfit(NOT_JSON) from None
-    if "\\u" in text and not _is_text(found):
+    if "\\u" in text and not _is_text(objects):
         raise Unfit(HALF)
-    return found
+    return objects
 
 
 def _checked(value: Any) -> dict[str, Any]:
@@ -103,10 +103,10 @@ def _is_text(value: Any) -> bool:
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise Unfit(REPEATED)
-    return found
+    return fields
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_float=_Number)
@@ -140,10 +140,10 @@ def type_of_all(rows: Sequence[dict[str, Any]]) -> pa.StructType:
 
 def common_type(types: Iterable[pa.DataType]) -> pa.DataType:
     """The type that has room for values of all of these."""
-    found = pa.null()
+    common = pa.null()
     for kind in types:
-        found = kind if kind == found else _common(found, kind)
-    return found
+        common = kind if kind == common else _common(common, kind)
+    return common
 
 
 def _common(one: pa.DataType, other: pa.DataType) -> pa.DataType:

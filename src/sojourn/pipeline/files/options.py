@@ -99,10 +99,10 @@ def _character(name: str, text: str, *, may_be_none: bool = False) -> bytes:
 
 
 def _flag(name: str, text: str) -> bool:
-    found = {"true": True, "false": False}.get(text.strip().lower())
-    if found is None:
+    flag = {"true": True, "false": False}.get(text.strip().lower())
+    if flag is None:
         raise SourceError(f"option {name}={text!r} must be true or false")
-    return found
+    return flag
 
 
 def _codec(name: str) -> str:

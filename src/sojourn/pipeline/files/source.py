@@ -54,9 +54,9 @@ class Source:
     def of(path: str | Path, format: str | None = None, options: Mapping[str, str] | None = None) -> Source:
         """The log at a path; its format is taken from the names of its files, unless it is given."""
         where = os.fspath(path)
-        found = format or _format_of(where)
-        named = {"sep": "\t"} if found == "csv" and ".tsv" in where else {}
-        return Source(where, found, {**named, **(options or {})})
+        chosen = format or _format_of(where)
+        named = {"sep": "\t"} if chosen == "csv" and ".tsv" in where else {}
+        return Source(where, chosen, {**named, **(options or {})})
 
     @property
     def columns(self) -> Mapping[str, str]:
@@ -84,10 +84,10 @@ def is_remote(path: str) -> bool:
 
 def files_of(path: str) -> list[str]:
     """The files of a log, of which there are some."""
-    found = files_at(path)
-    if not found:
+    files = files_at(path)
+    if not files:
         raise SourceError(_nothing_at(path))
-    return found
+    return files
 
 
 def files_at(path: str) -> list[str]:

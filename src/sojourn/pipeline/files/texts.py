@@ -92,10 +92,10 @@ class CsvHeaders:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for path, content in _files(batches):
             try:
-                found: dict[str, object] = {"names": CsvFile(path, self.format, content).names}
+                header: dict[str, object] = {"names": CsvFile(path, self.format, content).names}
             except SourceError as error:
-                found = {"error": str(error)}
-            yield pa.RecordBatch.from_pylist([{PATH: path, **found}], self.schema)
+                header = {"error": str(error)}
+            yield pa.RecordBatch.from_pylist([{PATH: path, **header}], self.schema)
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,8 @@ class JsonTypes:
     schema = pa.schema([("columns", pa.binary())])
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = common_schema(read_block(block).table.schema for block in _line_blocks(batches))
-        yield pa.RecordBatch.from_pylist([{"columns": found.serialize().to_pybytes()}], self.schema)
+        columns = common_schema(read_block(block).table.schema for block in _line_blocks(batches))
+        yield pa.RecordBatch.from_pylist([{"columns": columns.serialize().to_pybytes()}], self.schema)
 
 
 @dataclass(frozen=True)

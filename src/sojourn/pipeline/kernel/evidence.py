@@ -110,8 +110,8 @@ class Sources:
         return have, None
 
     def counted(self) -> tuple[Ints, Ints]:
-        found = [(np.flatnonzero(is_there), place[is_there]) for place, is_there in self._walk(self._low, self._high)]
-        return np.concatenate([operation for operation, _ in found]), self._rows[np.concatenate([p for _, p in found])]
+        pairs = [(np.flatnonzero(is_there), place[is_there]) for place, is_there in self._walk(self._low, self._high)]
+        return np.concatenate([operation for operation, _ in pairs]), self._rows[np.concatenate([p for _, p in pairs])]
 
     def _walk(self, low: Ints, high: Ints) -> Iterator[tuple[Ints, Flags]]:
         """The place of the first source, of the second ..., and whether there is one."""
@@ -148,8 +148,8 @@ def _sources(needed: int, lane: Lane, events: Events, operations: Operations) ->
         return Sources(needed, lane, previous, events, operations)
     first = np.full(len(events.starts) - 1, len(events.at))
     first[operations.group] = operations.first
-    own = first[events.group[lane.rows]]
-    firsts = lane.only(events, (lane.rows >= own) & (previous < lane.before[own]))
+    first_row = first[events.group[lane.rows]]
+    firsts = lane.only(events, (lane.rows >= first_row) & (previous < lane.before[first_row]))
     return Count(needed, firsts, operations.first, _ends(events, operations), operations.opened_at)
 
 

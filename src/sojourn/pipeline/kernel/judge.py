@@ -141,17 +141,17 @@ def _missing(rule: Rule, ending: NDArray[np.int8], at: Ints, known: Evidences) -
     if not rule.leaves:
         codes[chosen] = 0
         return CodedTexts(codes, [_missing_text(rule.until, (), {})])
-    found = {leaf: known[leaf].have(chosen, at[chosen]) for leaf in rule.leaves}
-    codes[chosen], states = distinct([have for have, _ in found.values()])
-    texts = [_missing_text(rule.until, state, found) for state in states]
+    progress = {leaf: known[leaf].have(chosen, at[chosen]) for leaf in rule.leaves}
+    codes[chosen], states = distinct([have for have, _ in progress.values()])
+    texts = [_missing_text(rule.until, state, progress) for state in states]
     return CodedTexts(codes, texts)
 
 
 def _missing_text(
-    until: Condition, state: tuple[int, ...], found: Mapping[Leaf, tuple[Ints, list[Progress] | None]]
+    until: Condition, state: tuple[int, ...], progress: Mapping[Leaf, tuple[Ints, list[Progress] | None]]
 ) -> str:
     have = {
         leaf: Progress(value) if amounts is None else amounts[value]
-        for value, (leaf, (_, amounts)) in zip(state, found.items(), strict=True)
+        for value, (leaf, (_, amounts)) in zip(state, progress.items(), strict=True)
     }
     return missing_text(until, have.__getitem__)

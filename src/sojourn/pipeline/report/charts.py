@@ -66,8 +66,8 @@ def share_met(tally: Tally, axis: Axis) -> Plot:
     plot.area(points[middle - 1 :], "met_late")
     plot.line(points, "curve")
     for before, edge, number in zip(fine.edges(), fine.edges()[1:], met.tolist(), strict=False):
-        told = f"{share_text(number, tally.counts.opened)} would have completed ({count_text(number)})"
-        plot.strip(axis.share(before), axis.share(edge), f"{axis.text(edge)}: {told}")
+        text = f"{share_text(number, tally.counts.opened)} would have completed ({count_text(number)})"
+        plot.strip(axis.share(before), axis.share(edge), f"{axis.text(edge)}: {text}")
     for deadline, counts in tally.what_if.items():
         if deadline.is_shift or axis.allowed is not None:
             ms = deadline.ms if deadline.is_shift else deadline.ms - (axis.allowed or 0)

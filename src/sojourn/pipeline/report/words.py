@@ -46,5 +46,5 @@ def share_text(part: int, whole: int) -> str:
 
 def counts_text(counts: Counts, labels: Labels) -> str:
     """What became of how many: "12 completed, 3 met late"."""
-    told = [f"{number:,} {labels[status]}" for status, number in zip(STATUSES, counts, strict=True) if number]
-    return ", ".join(told) or "none"
+    parts = [f"{number:,} {labels[status]}" for status, number in zip(STATUSES, counts, strict=True) if number]
+    return ", ".join(parts) or "none"

@@ -39,7 +39,9 @@ def _sided(outcomes: pa.Table, side: int) -> pa.Table:
 
 
 def _difference(operation_id: str, rows: list[tuple[Outcome, int]]) -> Difference:
-    own = [(row, side) for row, side in rows if row.operation_id == operation_id]
+    of_operation = [(row, side) for row, side in rows if row.operation_id == operation_id]
     return Difference(
-        operation_id, tuple(row for row, side in own if side > 0), tuple(row for row, side in own if side < 0)
+        operation_id,
+        tuple(row for row, side in of_operation if side > 0),
+        tuple(row for row, side in of_operation if side < 0),
     )

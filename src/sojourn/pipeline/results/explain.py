@@ -64,10 +64,10 @@ def explain_outcomes(source: Source, who: str) -> list[Explanation]:
     purpose = "an outcome table; if this is an event log, give --rule too"
     check_columns(dict.fromkeys(S.OUTCOMES.names, purpose), table.column_names, repr(source.path))
     is_meant = pc.or_(pc.equal(table[S.OPERATION_ID], who), pc.equal(table[S.KEY], who))
-    found = outcome_rows(table.filter(is_meant))
-    if not found:
+    outcomes = outcome_rows(table.filter(is_meant))
+    if not outcomes:
         raise _not_there(who, source, table[S.KEY].unique())
-    return [Explanation(outcome) for outcome in found]
+    return [Explanation(outcome) for outcome in outcomes]
 
 
 def explain_events(job: Job, who: str) -> list[Explanation]:
@@ -78,18 +78,18 @@ def explain_events(job: Job, who: str) -> list[Explanation]:
     if job.operations is not None:
         return _explain_given(job, plan, events, who)
     keys = EventColumns(events, plan).key.values
-    own = events.filter(pc.is_in(keys, pa.array(_keys_of(who, job.rules), keys.type)))
-    log = _UsableEvents(own, plan, opens=True)
+    rows = events.filter(pc.is_in(keys, pa.array(_keys_of(who, job.rules), keys.type)))
+    log = _UsableEvents(rows, plan, opens=True)
     cases = [
         (opening, case_of(opened(rule, opening, ordinal), own_events), own_events)
         for rule in job.rules
         for own_events in log.by_key(rule).values()
         for opening, ordinal in openings(rule, own_events)
     ]
-    found = [case for case in cases if who in (case[1].outcome.operation_id, case[1].outcome.key)]
-    if not found:
-        raise _nothing_opened(who, log.aside) if len(own) else _not_there(who, job.source, keys.unique())
-    return [_explanation(case, opening, own_events, log.aside) for opening, case, own_events in found]
+    matching = [case for case in cases if who in (case[1].outcome.operation_id, case[1].outcome.key)]
+    if not matching:
+        raise _nothing_opened(who, log.aside) if len(rows) else _not_there(who, job.source, keys.unique())
+    return [_explanation(case, opening, own_events, log.aside) for opening, case, own_events in matching]
 
 
 def _explain_given(job: Job, plan: Plan, events: pa.Table, who: str) -> list[Explanation]:
@@ -105,14 +105,14 @@ def _explain_given(job: Job, plan: Plan, events: pa.Table, who: str) -> list[Exp
     wanted = sorted({key for row in chosen for key in waited[row]})
     log = _UsableEvents(events.filter(pc.is_in(keys, pa.array(wanted, keys.type))), plan, opens=False)
     aside = (*log.aside, *_reasons(refused))
-    found = []
+    explanations = []
     for row in chosen:
         rule, keys_of = plan.rules[int(given.rule[row])], set(waited[row])
-        own = [event for key, of_key in log.by_key(rule).items() if key in keys_of for event in of_key]
+        key_events = [event for key, of_key in log.by_key(rule).items() if key in keys_of for event in of_key]
         times = int(given.opened_at[row]), int(given.deadline[row])
-        case = case_of(Operation(rule, waited[row][0], *times, names[row]), own)
-        found.append(_explanation(case, None, own, aside))
-    return found
+        case = case_of(Operation(rule, waited[row][0], *times, names[row]), key_events)
+        explanations.append(_explanation(case, None, key_events, aside))
+    return explanations
 
 
 class _UsableEvents:
@@ -123,8 +123,8 @@ class _UsableEvents:
         self._plan = plan
         self._opens = opens
         self._is_usable, self._reasons = checked(plan, self._log, len(events), opens=opens)
-        found = [quarantined(events, reason, texts, rule) for rule, reason, texts in self._reasons]
-        self.aside = tuple(text for table in found for text in _reasons(table))
+        tables = [quarantined(events, reason, texts, rule) for rule, reason, texts in self._reasons]
+        self.aside = tuple(text for table in tables for text in _reasons(table))
 
     def by_key(self, rule: Rule) -> dict[str, list[Event]]:
         """The events that a rule can use."""
@@ -164,8 +164,8 @@ def _explanation(case: Case, opening: Event | None, events: Sequence[Event], asi
     """The outcome, and the events that the rule has to do with, in the order of time."""
     rule = case.operation.rule
     named = {*rule.places_by_kind, rule.cancels, rule.keeps_alive, *[rule.opens] * (opening is not None)}
-    told = sorted((event for event in events if event.kind in named), key=lambda event: event.at)
-    lines = [Line(e.at, e.kind, _text(e.source), value_text(rule, e), note(case, opening, e)) for e in told]
+    shown = sorted((event for event in events if event.kind in named), key=lambda event: event.at)
+    lines = [Line(e.at, e.kind, _text(e.source), value_text(rule, e), note(case, opening, e)) for e in shown]
     return Explanation(case.outcome._replace(seen=""), tuple(lines), aside)
 
 

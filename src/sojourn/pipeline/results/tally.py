@@ -93,19 +93,19 @@ def tally(outcomes: pa.Table, what_if: Sequence[Deadline] = (), rules: Sequence[
     """The tallies of an outcome table, or of a part of one, made under these rules."""
     known = {rule.name: rule for rule in rules}
     names = outcomes.column(S.RULE)
-    found = sorted(pc.unique(names).to_pylist())
-    if len(found) == 1:
-        return {found[0]: _tally(outcomes, what_if, known.get(found[0]))}
-    return {name: _tally(outcomes.filter(pc.equal(names, name)), what_if, known.get(name)) for name in found}
+    rule_names = sorted(pc.unique(names).to_pylist())
+    if len(rule_names) == 1:
+        return {rule_names[0]: _tally(outcomes, what_if, known.get(rule_names[0]))}
+    return {name: _tally(outcomes.filter(pc.equal(names, name)), what_if, known.get(name)) for name in rule_names}
 
 
 def merged(several: Iterable[Tallies]) -> Tallies:
     """The tallies of all parts together."""
-    found: Tallies = {}
+    together: Tallies = {}
     for part in several:
-        for name, own in part.items():
-            found[name] = found[name].plus(own) if name in found else own
-    return dict(sorted(found.items()))
+        for name, rule_tally in part.items():
+            together[name] = together[name].plus(rule_tally) if name in together else rule_tally
+    return dict(sorted(together.items()))
 
 
 def for_all(rules: Iterable[Rule], tallies: Tallies, what_if: Sequence[Deadline] = ()) -> Tallies:
@@ -115,7 +115,7 @@ def for_all(rules: Iterable[Rule], tallies: Tallies, what_if: Sequence[Deadline]
 
 def total(tallies: Tallies) -> Counts:
     """The counts of all rules together."""
-    return reduce(Counts.plus, (own.counts for own in tallies.values()), Counts())
+    return reduce(Counts.plus, (rule_tally.counts for rule_tally in tallies.values()), Counts())
 
 
 def _tally(outcomes: pa.Table, what_if: Sequence[Deadline], rule: Rule | None) -> Tally:

@@ -65,24 +65,24 @@ def _paths(frame: DataFrame) -> list[str] | None:
             return None
         if not set(str(relation.options().keys().mkString(",")).split(",")) <= {"", "path"}:
             return None
-        found = [urlparse(str(path)) for path in relation.location().inputFiles()]
+        urls = [urlparse(str(path)) for path in relation.location().inputFiles()]
     except (AttributeError, TypeError, Py4JError):  # another Spark: Connect, or a later one
         return None
-    is_here = all(path.scheme == "file" and not path.netloc for path in found)
-    return [unquote(path.path) for path in found] if is_here else None
+    is_here = all(path.scheme == "file" and not path.netloc for path in urls)
+    return [unquote(path.path) for path in urls] if is_here else None
 
 
 def _row_groups(path: str, wanted: dict[str, str]) -> Sequence[RowGroup]:
     """The row groups of a file; `ValueError` if its types are not those that Spark reads."""
-    found = pq.read_metadata(path)
+    metadata = pq.read_metadata(path)
     schema = arrow_schema(path)
-    int96 = int96_columns(found)
-    about = found.metadata or {}
+    int96 = int96_columns(metadata)
+    about = metadata.metadata or {}
     is_old = bool(_OLD_CALENDAR & about.keys()) or about.get(_WRITTEN_BY, b"4") < b"3.1"
     if is_old or any(_spark_name(schema, name, int96) != kind for name, kind in wanted.items()):
         raise ValueError(path)
-    columns = [i for i in range(found.num_columns) if found.schema.column(i).path.partition(".")[0] in wanted]
-    groups = [found.row_group(place) for place in range(found.num_row_groups)]
+    columns = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path.partition(".")[0] in wanted]
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
     sizes = [sum(group.column(i).total_uncompressed_size for i in columns) for group in groups]
     return [RowGroup(path, i, group.num_rows, size) for i, (group, size) in enumerate(zip(groups, sizes, strict=True))]
 

@@ -58,8 +58,8 @@ class SparkReplay:
     def tallies(self) -> Tallies:
         with self._counting():
             rows = self._grouped().mapInArrow(_tallying(self._job), "tally binary").collect()
-        found = merged(pickle.loads(row.tally) for row in rows)
-        return for_all(self._job.rules, found, self._job.what_if)
+        counts = merged(pickle.loads(row.tally) for row in rows)
+        return for_all(self._job.rules, counts, self._job.what_if)
 
     @cached_property
     def quarantined(self) -> Counter[str]:
@@ -126,8 +126,8 @@ def _tallying(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Reco
     what_if, rules = job.what_if, job.rules
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = merged(tally(table, what_if, rules) for table in _tables(batches))
-        yield pa.record_batch({"tally": pa.array([pickle.dumps(found)], pa.binary())})
+        tallies = merged(tally(table, what_if, rules) for table in _tables(batches))
+        yield pa.record_batch({"tally": pa.array([pickle.dumps(tallies)], pa.binary())})
 
     return count
 

@@ -75,8 +75,8 @@ def task_of(given: DataFrame, source: Source) -> Task:
                 raise SourceError(row["error"])
         names = dict.fromkeys(name for row in sorted(rows) for name in row["names"])
         return CsvTask(format, tuple(check_any(names, source)))
-    found = _mapped(given, JsonTypes()).collect()
-    schema = settled(common_schema(pa.ipc.read_schema(pa.py_buffer(row["columns"])) for row in found))
+    schemas = _mapped(given, JsonTypes()).collect()
+    schema = settled(common_schema(pa.ipc.read_schema(pa.py_buffer(row["columns"])) for row in schemas))
     check_any(schema.names, source)
     return JsonTask(schema)
 

@@ -71,13 +71,13 @@ def _opened(groups: Groups, lanes: Lanes) -> tuple[Opened, Ints]:
     """All operations there are: those whose opening is certain and those that rows open, with that row, or else -1."""
     rule, known = groups.shape.rule, groups.opened
     rows = opening_rows(rule, groups.events, lanes)
-    found = openings(rule, groups.events, lanes, rows)
-    is_new, ordinal = ~groups.is_spent[rows], found.ordinal
+    by_rows = openings(rule, groups.events, lanes, rows)
+    is_new, ordinal = ~groups.is_spent[rows], by_rows.ordinal
     if rule.per == "first":
-        is_new &= ~groups.is_claimed[found.group]
+        is_new &= ~groups.is_claimed[by_rows.group]
     elif groups.shape.plan.withins:
-        ordinal = least_left(found.first, ~is_new, groups.told_as[rows])
-    fresh = _chosen(Opened(found.group, found.opened_at, found.deadline, found.opened_at, ordinal), is_new)
+        ordinal = least_left(by_rows.first, ~is_new, groups.told_as[rows])
+    fresh = _chosen(Opened(by_rows.group, by_rows.opened_at, by_rows.deadline, by_rows.opened_at, ordinal), is_new)
     columns = [np.concatenate(pair) for pair in zip(fresh, known, strict=True)]
     return Opened(*columns), np.append(rows[is_new], np.full(len(known.group), -1))
 
@@ -136,8 +136,8 @@ def _outcomes(groups: Groups, opened: Opened, verdicts: Verdicts, is_told: Flags
         verdicts.cancelled_at[told],
     )
     operations = Operations(group, opened_at, deadline, ordinal, since)
-    found = outcome_table(groups.shape.rule, operations, ended, groups.key.take(pa.array(group)), time=TIME)
-    return found.select(OUTCOMES.names)
+    table = outcome_table(groups.shape.rule, operations, ended, groups.key.take(pa.array(group)), time=TIME)
+    return table.select(OUTCOMES.names)
 
 
 def _kept(

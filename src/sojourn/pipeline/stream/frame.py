@@ -52,9 +52,9 @@ def outcomes(
     settings = settings_of(shape, late_ms, shards)
     payloads = _payloads(events, Pack(shape, log, shards), late_ms, heartbeat=heartbeat)
     processor = ShardProcessor(shape, fingerprint(settings), log, f"more than {duration_text(late_ms)} late")
-    told = payloads.groupBy(SHARD).transformWithState(processor, OUT_SCHEMA, "append", "EventTime")
+    answers = payloads.groupBy(SHARD).transformWithState(processor, OUT_SCHEMA, "append", "EventTime")
     unpack = Unpack()
-    return _shown(told.mapInArrow(unpack, from_arrow_schema(unpack.schema)), settings)
+    return _shown(answers.mapInArrow(unpack, from_arrow_schema(unpack.schema)), settings)
 
 
 def decided(outcomes: DataFrame) -> DataFrame:

@@ -114,30 +114,32 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The first offset and the next one, of each partition."""
         topic, consumer = self._options["topic"], self._consumer()
         try:
-            found = consumer.list_topics(topic, timeout=WAIT_S).topics[topic]
-            if found.error is not None:
-                raise SourceError(f"topic {topic!r} on {self._options['servers']}: {found.error}")
-            places = [library().TopicPartition(topic, place) for place in found.partitions]
+            metadata = consumer.list_topics(topic, timeout=WAIT_S).topics[topic]
+            if metadata.error is not None:
+                raise SourceError(f"topic {topic!r} on {self._options['servers']}: {metadata.error}")
+            places = [library().TopicPartition(topic, place) for place in metadata.partitions]
             return {str(p.partition): consumer.get_watermark_offsets(p, timeout=WAIT_S) for p in places}
         finally:
             consumer.close()
 
     def _consumer(self) -> Consumer:
-        own = {name.removeprefix("kafka."): value for name, value in self._options.items() if name.startswith("kafka.")}
+        client_options = {
+            name.removeprefix("kafka."): value for name, value in self._options.items() if name.startswith("kafka.")
+        }
         settings = {
             "bootstrap.servers": self._options["servers"],
             "group.id": NAME,
             "enable.auto.commit": False,
             "auto.offset.reset": "error",  # rather than go on elsewhere, and lose messages
         }
-        consumer: Consumer = library().Consumer(settings | own)
+        consumer: Consumer = library().Consumer(settings | client_options)
         return consumer
 
 
 def _position(consumer: Consumer, start: Any) -> int:
     """The offset to be read next. Offsets of transaction markers, which are not messages, are skipped."""
-    found = consumer.position([start])[0].offset
-    return start.offset if found < 0 else int(found)
+    offset = consumer.position([start])[0].offset
+    return start.offset if offset < 0 else int(offset)
 
 
 def _checked(message: Any) -> Any:

@@ -51,10 +51,10 @@ class SparkStore:
         """Whether the timer has fired, and is gone."""
 
     def head(self) -> Head:
-        found = self._head.get()
-        if found is None:
+        saved = self._head.get()
+        if saved is None:
             return Head()
-        settings, segments, pending, wake_at = found
+        settings, segments, pending, wake_at = saved
         if settings != self._settings:
             raise ConfigError(
                 "the checkpoint was written under another rule, or with other columns, unit, shards, late or eager; "
@@ -63,10 +63,10 @@ class SparkStore:
         return Head(tuple(segments), pending, wake_at)
 
     def segment(self, number: int) -> bytes:
-        found = self._segments.getValue((number,))
-        if found is None:
+        saved = self._segments.getValue((number,))
+        if saved is None:
             raise RuntimeError(f"segment {number} is not in the state")
-        return bytes(found[0])
+        return bytes(saved[0])
 
     def save(self, old: Head, new: Head, added: dict[int, bytes]) -> None:
         for number in set(old.segments) - set(new.segments):
@@ -134,16 +134,16 @@ class ShardProcessor(StatefulProcessor):
         pass
 
     def _advance(self, fresh: list[pa.RecordBatch], watermark: int) -> Iterator[Row]:
-        told = advance(self._shape, self._store, _cache, fresh, watermark)
-        if told.outcomes.num_rows:
-            yield _row(outcomes=to_bytes(in_one_piece(told.outcomes)), opened=told.opened)
-        elif told.opened:
-            yield _row(opened=told.opened)
+        result = advance(self._shape, self._store, _cache, fresh, watermark)
+        if result.outcomes.num_rows:
+            yield _row(outcomes=to_bytes(in_one_piece(result.outcomes)), opened=result.opened)
+        elif result.opened:
+            yield _row(opened=result.opened)
 
 
 def _watermark(timer_values: Any) -> int:
-    found = int(timer_values.getCurrentWatermarkInMs())
-    return found if found > 0 else NO_WATERMARK
+    ms = int(timer_values.getCurrentWatermarkInMs())
+    return ms if ms > 0 else NO_WATERMARK
 
 
 def _row(outcomes: bytes | None = None, aside: bytes | None = None, late: int = 0, opened: int = 0) -> Row:

@@ -52,14 +52,14 @@ class Segment:
     def find(self, hashes: Ints, keys: pa.Array) -> Ints:
         """The place of each key, -1 if it is not here. O(keys * log(places)); keys of equal hash are told apart."""
         place = np.searchsorted(self.hash, hashes)
-        found = np.full(len(hashes), -1)
+        index = np.full(len(hashes), -1)
         asked = self._of_equal_hash(np.arange(len(hashes)), place, hashes)
         while asked.size:
             is_equal = pc.equal(self.kept[KEY].take(pa.array(place[asked])), keys.take(pa.array(asked))).to_numpy(False)
-            found[asked[is_equal]] = place[asked[is_equal]]
+            index[asked[is_equal]] = place[asked[is_equal]]
             place[asked] += 1
             asked = self._of_equal_hash(asked[~is_equal], place, hashes)
-        return found
+        return index
 
     def _of_equal_hash(self, asked: Ints, place: Ints, hashes: Ints) -> Ints:
         asked = asked[place[asked] < len(self)]
@@ -118,12 +118,12 @@ class Kept:
         """What is kept of these keys, and of those that are due before the watermark."""
         place, taken, count = np.full(len(keys.hash), -1), [], 0
         for segment, is_valid in zip(self.segments, self._is_valid, strict=True):
-            found = segment.find(keys.hash, keys.key)
-            asked = np.flatnonzero(found >= 0)
-            asked = asked[is_valid[found[asked]]]
+            index = segment.find(keys.hash, keys.key)
+            asked = np.flatnonzero(index >= 0)
+            asked = asked[is_valid[index[asked]]]
             is_taken = is_valid & (segment.due < watermark)
-            is_taken[found[asked]] = True
-            place[asked] = count + np.cumsum(is_taken)[found[asked]] - 1
+            is_taken[index[asked]] = True
+            place[asked] = count + np.cumsum(is_taken)[index[asked]] - 1
             taken.append(np.flatnonzero(is_taken))
             count += len(taken[-1])
         return Found(self._rows(self.segments, taken), place, taken)

@@ -96,8 +96,8 @@ def last_batch(files: Files, folder: str) -> int | None:
 
 def watermark(files: Files, folder: str, batch: int) -> int | None:
     """The watermark that the next micro-batch has."""
-    found = int(json.loads((files.read(f"{folder}/commits/{batch}") or "").splitlines()[1])["nextBatchWatermarkMs"])
-    return found or None
+    ms = int(json.loads((files.read(f"{folder}/commits/{batch}") or "").splitlines()[1])["nextBatchWatermarkMs"])
+    return ms or None
 
 
 def opened_at(shape: Shape, rows: pa.RecordBatch) -> int | None:
@@ -120,9 +120,9 @@ def _shards(spark: SparkSession, folder: str, shape: Shape) -> Iterable[_Shard]:
     for row in _state(spark, folder, "segments").collect():
         data.setdefault(row["key"]["shard"], {})[row["user_map_key"]["number"]] = row["user_map_value"]["data"]
     for shard, numbers in heads.items():
-        found = data.get(shard, {})
-        segments = [Segment.from_bytes(shape, bytes(found[number]), number) for number in numbers]
-        yield _Shard(Kept(shape, segments), sum(map(len, found.values())))
+        by_number = data.get(shard, {})
+        segments = [Segment.from_bytes(shape, bytes(by_number[number]), number) for number in numbers]
+        yield _Shard(Kept(shape, segments), sum(map(len, by_number.values())))
 
 
 def _state(spark: SparkSession, folder: str, name: str) -> Any:
