@@ -15,6 +15,8 @@ STEPS: dict[str, Callable[[Scene], object]] = {
     "wait": lambda scene: scene.hub.wait(["k", "l", 7], all_of("a", "b"), 100, callback=scene.note),
     "wait by id": lambda scene: scene.hub.wait("k", "early", 100, id="new", callback=scene.note),
     "signal": lambda scene: scene.hub.signal("k", "a"),
+    "extend": lambda scene: scene.hub.extend("x", 50),
+    "extend far": lambda scene: scene.hub.extend("x", 10**9),
     "expire": lambda scene: scene.clock.advance(101),
 }
 

@@ -67,6 +67,9 @@ class CollectorPausingLock:
         self._lock.release()
 
 
+undisturbed = CollectorPausingLock()
+"""Held, inside `lock`, where a task is out of its bucket for a moment: no finaliser may come across it there."""
+
 lock = threading.RLock() if sys.version_info < (3, 12) else CollectorPausingLock()
 """One lock for all timers, so that a task can move from one timer to another. It is held for a few steps at a time.
 
@@ -465,7 +468,7 @@ class Timer:
 
     def _extend(self, task: TimerTask, delay_ms: int) -> bool:
         now_ns, wall_ns = self.clock.now_ns(), self.clock.wall_ns()
-        with lock:
+        with lock, undisturbed:
             if task._timer is not self:
                 return False  # it has moved, or ended
             if not self._is_open:
@@ -497,17 +500,9 @@ class Timer:
 
     def _arm(self, task: TimerTask, now_tick: int) -> bool:
         """Put the task (back) in its queue for its deadline; True if that calls for waking the driver."""
-        if task._timer is self:
-            TimerTaskList.remove(task)
-            self._extended += 1
-        assert task._deadline_ms is not None
-        if task._on_wall:
-            task._due = tick_at_or_after(task._deadline_ms - WALL_ORIGIN_MS, self.tick_ms)
-            is_first = self._wall_at(now_tick).add(task, now_tick)
-        else:
-            task._due = tick_at_or_after(task._deadline_ms - self._origin_ms, self.tick_ms)
-            is_first = self._queue.add(task, now_tick)
-        if task._timer is not self:  # only now is there something to take out again
+        is_first = self._move(task, now_tick) if task._timer is self else None
+        if is_first is None:
+            is_first = self._enqueue(task, now_tick)  # only now is there something to take out again
             task._timer, task._state = self, PENDING
             task._arming += 1
             self._scheduled += 1
@@ -515,6 +510,23 @@ class Timer:
         wake = is_first and self._is_napping
         self._is_napping &= not wake
         return wake
+
+    def _move(self, task: TimerTask, now_tick: int) -> bool | None:
+        """Put a pending task into another bucket, as `_enqueue`; None if a finaliser has just cancelled it."""
+        with undisturbed:
+            if task._timer is not self:
+                return None
+            TimerTaskList.remove(task)
+            self._extended += 1
+            return self._enqueue(task, now_tick)
+
+    def _enqueue(self, task: TimerTask, now_tick: int) -> bool:
+        assert task._deadline_ms is not None
+        if task._on_wall:
+            task._due = tick_at_or_after(task._deadline_ms - WALL_ORIGIN_MS, self.tick_ms)
+            return self._wall_at(now_tick).add(task, now_tick)
+        task._due = tick_at_or_after(task._deadline_ms - self._origin_ms, self.tick_ms)
+        return self._queue.add(task, now_tick)
 
     def _leave(self, task: TimerTask, state: TaskState) -> None:
         """Take a pending task out."""
@@ -551,7 +563,8 @@ class Timer:
         """The wall clock's queue, put right if that clock was set back."""
         assert self._wall_queue is not None
         if tick < self._wall_queue.now:
-            self._wall_queue.rewind(tick)
+            with undisturbed:  # while it puts every task in again
+                self._wall_queue.rewind(tick)
         return self._wall_queue
 
     def _until_ns(self, queue: DelayQueue, now_ns: int) -> int | None:
