@@ -65,6 +65,8 @@ cluster: $(READY) ## The pipeline on a Spark master and two workers, on loopback
 kafka: $(READY)  ## Streams from and to a Kafka broker on loopback
 	$(BIN)/python -m pytest -m kafka
 
+# PySpark 4.1 leaves sockets for the garbage collector to close.
+UNCLOSED := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
 ON_SPARK := tests/cli/test_stream.py tests/parity/test_spark.py tests/spark/test_files.py tests/stream/test_spark_parity.py \
 	tests/stream/test_stream.py
 
@@ -73,7 +75,7 @@ define on_spark
 	build/sparks/$(1)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade \
 		--editable '.[cli,spark]' 'pyspark[sql]$(2)' 'pandas<3' hypothesis pytest
 	build/sparks/$(1)/bin/python -m sojourn doctor
-	build/sparks/$(1)/bin/python -m pytest $(ON_SPARK)
+	build/sparks/$(1)/bin/python -m pytest $(ON_SPARK) $(UNCLOSED)
 endef
 
 sparks: $(READY) ## The pipeline on the lowest PySpark that is supported and on the newest, each in an environment of its own

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from inspect import signature
+from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
@@ -15,6 +17,9 @@ from pyspark.sql.pandas.types import to_arrow_type
 from .files import parquet_files
 from .schema import SPARK_PARCELS
 from .worker import ReadEvents, ReadOperations
+
+_IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
+"""Earlier than 4.2, PySpark has times in UTC by itself."""
 
 
 def arrow_schema(frame: DataFrame) -> pa.Schema:
@@ -58,6 +63,6 @@ def _column(field: T.StructField) -> Column:
 
 def _arrow_type(kind: T.DataType) -> pa.DataType | None:
     try:
-        return to_arrow_type(kind, timezone="UTC")
-    except (PySparkTypeError, TypeError):
+        return to_arrow_type(kind, **_IN_UTC)
+    except PySparkTypeError:
         return None
