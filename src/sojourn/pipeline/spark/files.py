@@ -96,4 +96,4 @@ def _spark_name(schema: pa.Schema, name: str, int96: Collection[str]) -> str | N
     kind = schema.field(place).type
     # Spark has microseconds, and would not read what is finer.
     is_finer = pa.types.is_timestamp(kind) and kind.unit == "ns"
-    return None if is_finer else str(from_arrow_type(kind).simpleString())
+    return None if is_finer else str(from_arrow_type(kind, prefer_timestamp_ntz=True).simpleString())
