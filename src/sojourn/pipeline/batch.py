@@ -25,7 +25,7 @@ from .results.deadlines import Deadline
 from .results.what_if import HAS_CANCELLED, MAY_CANCEL, PART, WhatIf
 from .spark.operations import SparkOperations
 from .spark.parcels import ODD, SHARD, shards_for
-from .spark.rows import arrow_rows, arrow_schema, parcels
+from .spark.rows import arrow_schema, mapped, parcels
 from .spark.schema import SPARK_DECIDED, SPARK_PARCELS, SPARK_QUARANTINE, spark_schema
 from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, ReadEvents, Send, SetAside
 
@@ -104,7 +104,7 @@ def set_aside(events: DataFrame, plan: Plan, operations: DataFrame | None = None
     opens = operations is None
     _check(events, plan, opens=opens)
     schema = normal_schema(plan, number_types(plan, arrow_schema(events)), opens=opens)
-    aside = arrow_rows(events).mapInArrow(SetAside(plan, schema, opens), SPARK_QUARANTINE)
+    aside = mapped(events, SetAside(plan, schema, opens), SPARK_QUARANTINE)
     return aside if operations is None else aside.unionByName(SparkOperations(operations, plan).quarantined())
 
 

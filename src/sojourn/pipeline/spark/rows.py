@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from .files import parquet_files
 from .schema import SPARK_PARCELS
-from .worker import ReadEvents, ReadOperations
+from .worker import Named, ReadEvents, ReadOperations, Work
 
 
 def arrow_schema(frame: DataFrame) -> pa.Schema:
@@ -22,10 +22,14 @@ def arrow_schema(frame: DataFrame) -> pa.Schema:
     return pa.schema([(field.name, _arrow_type(field.dataType) or pa.string()) for field in frame.schema])
 
 
-def arrow_rows(frame: DataFrame, columns: Iterable[str] | None = None) -> DataFrame:
-    """The same rows with these columns, or all, of types that Arrow has."""
-    names = frame.columns if columns is None else list(dict.fromkeys(columns))
-    return frame.select(*(_column(frame.schema[name]) for name in names))
+def mapped(frame: DataFrame, work: Work, schema: T.StructType, columns: Iterable[str] | None = None) -> DataFrame:
+    """What becomes of rows with these columns, or all, of types that Arrow has.
+
+    On their way columns are numbered: PySpark looks them up by name, and takes the dot of a name for a path.
+    """
+    names = tuple(frame.columns if columns is None else dict.fromkeys(columns))
+    numbered = [_column(frame.schema[name]).alias(f"c{place}") for place, name in enumerate(names)]
+    return frame.select(*numbered).mapInArrow(Named(names, work), schema)
 
 
 def parcels(
@@ -40,7 +44,7 @@ def parcels(
     list(read.parcels(pa.schema([schema.field(name) for name in names]).empty_table()))
     files = parquet_files(frame, names, words)
     if files is None:
-        return arrow_rows(frame, names).mapInArrow(read, SPARK_PARCELS)
+        return mapped(frame, read, SPARK_PARCELS, names)
     tasks = len(files.shares)
     spark: SparkSession = frame.sparkSession
     return spark.range(0, tasks, 1, tasks).mapInArrow(replace(read, files=files), SPARK_PARCELS)
@@ -53,7 +57,7 @@ def quoted(name: str) -> str:
 
 def _column(field: T.StructField) -> Column:
     column = F.col(quoted(field.name))
-    return column if _arrow_type(field.dataType) is not None else column.cast("string").alias(field.name)
+    return column if _arrow_type(field.dataType) is not None else column.cast("string")
 
 
 def _arrow_type(kind: T.DataType) -> pa.DataType | None:

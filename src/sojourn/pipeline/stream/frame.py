@@ -11,7 +11,7 @@ from ...rules import Duration, Rule, duration_ms, duration_text
 from .. import schema as S  # noqa: N812
 from ..columns.normal import number_types
 from ..plan import Plan
-from ..spark.rows import arrow_rows, arrow_schema
+from ..spark.rows import arrow_schema, mapped
 from .pack import ASIDE, IN_SCHEMA, LATE, NEWEST, OPENED, SHARD, Pack, Unpack
 from .processor import OUT_SCHEMA, ShardProcessor
 from .settings import Settings, fingerprint, settings_of
@@ -74,7 +74,7 @@ def _payloads(events: DataFrame, pack: Pack, late_ms: int, *, heartbeat: bool) -
     So the filter must stay above it: Spark moves one that does not look at the time below.
     """
     pack.payloads(pack.log.empty_table())  # what cannot be read is refused here, not by the tasks
-    payloads = arrow_rows(events).mapInArrow(pack, from_arrow_schema(IN_SCHEMA))
+    payloads = mapped(events, pack, from_arrow_schema(IN_SCHEMA))
     if heartbeat:
         payloads = payloads.unionByName(_ticks(events.sparkSession), allowMissingColumns=True)
     holds_something = F.when(F.col(NEWEST).isNull(), F.col(ASIDE).isNotNull()).otherwise(F.col(SHARD).isNotNull())
