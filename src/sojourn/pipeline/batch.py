@@ -25,7 +25,7 @@ from .results.deadlines import Deadline
 from .results.what_if import HAS_CANCELLED, MAY_CANCEL, PART, WhatIf
 from .spark.operations import SparkOperations
 from .spark.parcels import ODD, SHARD, shards_for
-from .spark.rows import arrow_schema, mapped, parcels
+from .spark.rows import arrow_schema, mapped, parcels, refuse_months
 from .spark.schema import SPARK_DECIDED, SPARK_PARCELS, SPARK_QUARANTINE, spark_schema
 from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, ReadEvents, Send, SetAside
 
@@ -124,6 +124,8 @@ def _check(events: DataFrame, plan: Plan, *, opens: bool) -> None:
     if events.isStreaming:
         raise ConfigError("the events are a stream; sojourn.pipeline.batch is for tables")
     plan.check_columns(events.columns, opens=opens)
+    if opens:
+        refuse_months(events, plan.withins)
 
 
 def _shuffled_by_shard(parcels: DataFrame) -> DataFrame:

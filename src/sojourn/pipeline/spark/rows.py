@@ -12,6 +12,9 @@ from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_type
 
+from ...rules import Column as Within
+from ...rules import UntilColumn
+from ..columns.times import durations, times
 from .files import parquet_files
 from .schema import SPARK_PARCELS
 from .worker import Named, ReadEvents, ReadOperations, Work
@@ -20,6 +23,14 @@ from .worker import Named, ReadEvents, ReadOperations, Work
 def arrow_schema(frame: DataFrame) -> pa.Schema:
     """The columns of a DataFrame as the executors get them; as text where Arrow has no such type."""
     return pa.schema([(field.name, _arrow_type(field.dataType) or pa.string()) for field in frame.schema])
+
+
+def refuse_months(frame: DataFrame, withins: Iterable[Within | UntilColumn]) -> None:
+    """`ConfigError` for intervals of months, in which deadlines cannot stand: as text they would be set aside."""
+    for within in withins:
+        if isinstance(frame.schema[within.name].dataType, T.YearMonthIntervalType):
+            months = pa.nulls(0, pa.month_day_nano_interval())
+            times(within.name, months, "auto") if isinstance(within, UntilColumn) else durations(within.name, months)
 
 
 def mapped(frame: DataFrame, work: Work, schema: T.StructType, columns: Iterable[str] | None = None) -> DataFrame:

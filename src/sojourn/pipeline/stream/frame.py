@@ -11,7 +11,7 @@ from ...rules import Duration, Rule, duration_ms, duration_text
 from .. import schema as S  # noqa: N812
 from ..columns.normal import number_types
 from ..plan import Plan
-from ..spark.rows import arrow_schema, mapped
+from ..spark.rows import arrow_schema, mapped, refuse_months
 from .pack import ASIDE, IN_SCHEMA, LATE, NEWEST, OPENED, SHARD, Pack, Unpack
 from .processor import OUT_SCHEMA, ShardProcessor
 from .settings import Settings, fingerprint, settings_of
@@ -66,6 +66,7 @@ def _check(events: DataFrame, plan: Plan, shards: int) -> None:
     if not isinstance(shards, int) or isinstance(shards, bool) or not 1 <= shards < 2**31:
         raise ConfigError(f"shards={shards!r} must be a whole number of at least 1")
     plan.check_columns(events.columns)
+    refuse_months(events, plan.withins)
 
 
 def _payloads(events: DataFrame, pack: Pack, late_ms: int, *, heartbeat: bool) -> DataFrame:
