@@ -88,8 +88,8 @@ MUTANTS = [
     Mutant(
         "only the first file of a folder is read",
         SOURCES,
-        "for name in matched for file in _below(Path(name))]",
-        "for name in matched for file in _below(Path(name))][:1]",
+        "return [file for name in _matched(path) for file in _below(Path(name))]",
+        "return [file for name in _matched(path) for file in _below(Path(name))][:1]",
     ),
     # Counting
     Mutant(

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from parity.nasty import NASTY, Nasty, in_order
 from sojourn import Rule, SourceError
-from sojourn.pipeline.files.lines import CORRUPT, CORRUPT_REASON
+from sojourn.pipeline.files.lines import CORRUPT, CORRUPT_LINE, CORRUPT_REASON
 from sojourn.pipeline.files.source import Source
 from sojourn.pipeline.spark import source as spark_source
 from sojourn.pipeline.spark import texts
@@ -67,7 +67,7 @@ def test_a_stream_reads_the_same(
     started = events.writeStream.format("memory").queryName("nasty").trigger(availableNow=True)
     started.option("checkpointLocation", str(tmp_path_factory.mktemp("checkpoint"))).start().awaitTermination()
     rows = [row.asDict(recursive=True) for row in spark.table("nasty").collect()]
-    lines = [(row.pop(CORRUPT_REASON), row.pop(CORRUPT)) for row in rows]
+    lines = [(row.pop(CORRUPT_REASON), row.pop(CORRUPT_LINE)) for row in rows]
     read = [row for row, (reason, _) in zip(rows, lines, strict=True) if reason is None]
     bad = [list(line) for line in lines if line[0] is not None]
     assert (in_order(read), in_order(bad)) == expected(nasty[0])

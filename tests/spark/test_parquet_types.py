@@ -175,10 +175,14 @@ def test_the_intervals_that_spark_writes(spark: SparkSession, tmp_path: Path) ->
 def test_months_are_no_duration(spark: SparkSession, tmp_path: Path) -> None:
     from pyspark.sql import functions as F  # noqa: N812, PLC0415  (an extra)
 
+    from sojourn.pipeline.spark.replay import SparkReplay  # noqa: PLC0415  (an extra)
+
     frame = spark.createDataFrame(log()).withColumn("allowed", F.expr("INTERVAL '1' MONTH"))
     frame.write.parquet(str(tmp_path / "log"))
-    with pytest.raises(ConfigError, match="column 'allowed' is interval of months; a duration is milliseconds"):
-        LocalReplay(Job(Source.of(tmp_path / "log"), (ALLOWED,)))
+    job = Job(Source.of(tmp_path / "log"), (ALLOWED,))
+    for replay in (lambda: LocalReplay(job), lambda: SparkReplay(job, spark)):
+        with pytest.raises(ConfigError, match="column 'allowed' is interval of months; a duration is milliseconds"):
+            replay()
 
 
 def test_files_that_differ_in_what_they_mean_are_one_log(spark: SparkSession, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from .results.deadlines import Deadline
 from .results.what_if import HAS_CANCELLED, MAY_CANCEL, PART, WhatIf
 from .spark.operations import SparkOperations
 from .spark.parcels import SHARD, UNUSABLE, shards_for
-from .spark.rows import arrow_rows, arrow_schema, parcels
+from .spark.rows import arrow_schema, mapped, parcels, refuse_months
 from .spark.schema import SPARK_DECIDED, SPARK_PARCELS, SPARK_QUARANTINE, spark_schema
 from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, ReadEvents, Send, SetAside
 
@@ -104,7 +104,7 @@ def quarantined_by_plan(events: DataFrame, plan: Plan, operations: DataFrame | N
     opens = operations is None
     _check(events, plan, opens=opens)
     schema = normal_schema(plan, number_types(plan, arrow_schema(events)), opens=opens)
-    aside = arrow_rows(events).mapInArrow(SetAside(plan, schema, opens), SPARK_QUARANTINE)
+    aside = mapped(events, SetAside(plan, schema, opens), SPARK_QUARANTINE)
     return aside if operations is None else aside.unionByName(SparkOperations(operations, plan).quarantined())
 
 
@@ -124,6 +124,8 @@ def _check(events: DataFrame, plan: Plan, *, opens: bool) -> None:
     if events.isStreaming:
         raise ConfigError("the events are a stream; sojourn.pipeline.batch is for tables")
     plan.check_columns(events.columns, opens=opens)
+    if opens:
+        refuse_months(events, plan.withins)
 
 
 def _shuffled_by_shard(parcels: DataFrame) -> DataFrame:

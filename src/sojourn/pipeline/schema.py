@@ -26,9 +26,11 @@ KEYS, WITHIN = "keys", "within"
 REASON, ROW = "reason", "row"
 """What a quarantine table has, beside RULE: why a row was set aside, and the row itself as JSON."""
 
-CORRUPT, CORRUPT_REASON = "_corrupt_record", "_corrupt_reason"
-"""The columns of a line that cannot be read, where it travels beside rows (`files.lines`). The first has the name that
-Spark gives it."""
+CORRUPT = "_corrupt_record"
+"""What a line that cannot be read is called in ROW, as Spark calls it."""
+
+CORRUPT_LINE, CORRUPT_REASON = "_sojourn_corrupt_line", "_sojourn_corrupt_reason"
+"""The columns of such a line where it travels beside rows (`files.lines`): no log has columns of these names."""
 
 WITHIN_MS = "within_ms"
 OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET, UNKNOWN = COUNTS = (

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +15,13 @@ import pyarrow.compute as pc
 
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
-from ..schema import CORRUPT, CORRUPT_REASON, QUARANTINE
+from ..schema import CORRUPT, CORRUPT_LINE, CORRUPT_REASON, QUARANTINE
 from .events import EventColumns
 from .reasons import Check, row_checks, rule_checks
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_YEAR_10000_S = 253_402_300_800
+_FARTHEST_US = (2**63 - 1) // 1000 * 1000
 _NEEDLESS = r"(?:(\.\d*[1-9])0+|\.0+)(Z?)$"
 
 
@@ -67,14 +71,14 @@ def quarantined(events: pa.Table, reason: Ints, texts: list[str], rule: str | No
 def _with_lines(rows: pa.Table, reasons: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Reasons and rows, some of which are lines that could not be read: those have a reason of their own."""
     why = rows[CORRUPT_REASON].combine_chunks()
-    lines = as_json(rows.select([CORRUPT]))
+    lines = as_json(pa.table({CORRUPT: rows[CORRUPT_LINE]}))
     others = as_json(without_lines(rows))
     return pc.coalesce(why, reasons), pc.if_else(why.is_valid(), lines, others)
 
 
 def without_lines(rows: pa.Table) -> pa.Table:
     """The rows with the columns of the log itself."""
-    return rows.select([name for name in rows.column_names if name not in (CORRUPT, CORRUPT_REASON)])
+    return rows.select([name for name in rows.column_names if name not in (CORRUPT_LINE, CORRUPT_REASON)])
 
 
 def as_json(table: pa.Table) -> pa.Array:
@@ -94,10 +98,26 @@ def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_duration(kind):
         texts = [_seconds(count, kind.unit) for count in column.cast(pa.int64()).to_pylist()]
         return pa.chunked_array([texts], pa.string())
-    if pa.types.is_timestamp(kind):
-        column = column.cast(pa.timestamp(kind.unit, None if kind.tz is None else "UTC"))
-        column = pc.floor_temporal(column, unit="microsecond") if kind.unit == "ns" else column
-    return pc.replace_substring_regex(column.cast(pa.string()), _NEEDLESS, r"\1\2")
+    if not pa.types.is_timestamp(kind):
+        return column.cast(pa.string())
+    column = column.cast(pa.timestamp(kind.unit, None if kind.tz is None else "UTC"))
+    column = pc.floor_temporal(column, unit="microsecond") if kind.unit == "ns" else column
+    counts = column.cast(pa.int64())
+    most = min(_YEAR_10000_S * _PER_SECOND[kind.unit], 2**63 - 1)
+    is_far = pc.or_(pc.greater(counts, most), pc.less(counts, -most))
+    near = pc.if_else(is_far, pa.scalar(None, column.type), column).cast(pa.string())
+    texts = pc.replace_substring_regex(near, _NEEDLESS, r"\1\2")
+    if not pc.any(is_far).as_py():
+        return texts
+    far = [_far(count, kind) if count is not None else None for count in counts.to_pylist()]
+    return pc.if_else(is_far, pa.array(far, pa.string()), texts)
+
+
+def _far(count: int, kind: pa.DataType) -> str:
+    """A time of a year that Arrow itself writes wrongly; beyond what Spark can hold, the farthest that it can."""
+    micros = max(-_FARTHEST_US, min(count * 10**6 // _PER_SECOND[kind.unit], _FARTHEST_US))
+    text = str(np.datetime64(micros, "us")).replace("T", " ")
+    return re.sub(_NEEDLESS, r"\1", text) + ("" if kind.tz is None else "Z")
 
 
 def _seconds(count: int | None, unit: str) -> str | None:
@@ -115,4 +135,6 @@ def _finite(value: Any) -> Any:
         return [_finite(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
+    if isinstance(value, Decimal) and value.as_tuple().exponent == 0:
+        return int(value)  # on Spark, a whole number without a sign is a decimal
     return value if isinstance(value, str | int | float | None) else str(value)

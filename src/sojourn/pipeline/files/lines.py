@@ -3,7 +3,7 @@
 A line ends with LF, CR LF or CR. A line that cannot be read never spoils the others: it is set aside unchanged, with
 the reason.
 
-Where rows and such lines travel in one table, as in a stream, it has two more columns: CORRUPT, the line, and
+Where rows and such lines travel in one table, as in a stream, it has two more columns: CORRUPT_LINE and
 CORRUPT_REASON, why it could not be read. Both are null in rows that were read; where they are not, all others are null.
 In the quarantine such a line is CORRUPT_REASON and, as JSON, an object with nothing but CORRUPT.
 """
@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..schema import CORRUPT, CORRUPT_REASON, QUARANTINE
+from ..schema import CORRUPT, CORRUPT_LINE, CORRUPT_REASON, QUARANTINE
 
-CORRUPT_FIELDS = (pa.field(CORRUPT, pa.string()), pa.field(CORRUPT_REASON, pa.string()))
+CORRUPT_FIELDS = (pa.field(CORRUPT_LINE, pa.string()), pa.field(CORRUPT_REASON, pa.string()))
 
 BOM = b"\xef\xbb\xbf"
 LF, CR = 10, 13
@@ -50,7 +50,7 @@ class Rows(NamedTuple):
         return pa.table([no_rule, reasons, pa.array(rows, pa.string())], schema=QUARANTINE)
 
     def together(self, schema: pa.Schema) -> pa.Table:
-        """One table of these columns, CORRUPT and CORRUPT_REASON."""
+        """One table of these columns, CORRUPT_LINE and CORRUPT_REASON."""
         count, lines = len(self.table), [shown(bad.line) for bad in self.bad]
         texts = [lines, [bad.reason for bad in self.bad]]
         empty = [pa.nulls(len(lines), field.type) for field in schema]

@@ -44,8 +44,50 @@ def not_for_spark(schema: pa.Schema) -> dict[str, pa.DataType]:
     return {field.name: field.type for field in schema if _is_not_for_spark(field.type)}
 
 
+def columns_of(path: str) -> tuple[frozenset[str], dict[str, pa.DataType]]:
+    """The names of a file's columns, and which of them Spark has to take for whole numbers, and what they are.
+
+    Spark makes microseconds of milliseconds as it reads, and gives up on a file in which that is too much for one row.
+    """
+    with pq.ParquetFile(path, coerce_int96_timestamp_unit=INT96) as file:
+        schema: pa.Schema = file.schema_arrow
+        far = _with_far_times(file.metadata)
+    return frozenset(schema.names), {**{name: schema.field(name).type for name in far}, **not_for_spark(schema)}
+
+
+def _with_far_times(about: pq.FileMetaData) -> set[str]:
+    """The columns of milliseconds that would not fit as microseconds, as far as the file itself tells."""
+    columns = [about.schema.column(place) for place in range(about.num_columns)]
+    in_ms = [place for place, column in enumerate(columns) if _is_in_ms(column)]
+    groups = [about.row_group(place) for place in range(about.num_row_groups)]
+    return {columns[place].name for place in in_ms for group in groups if _is_far(group.column(place).statistics)}
+
+
+def _is_in_ms(column: pq.ColumnSchema) -> bool:
+    kind = json.loads(column.logical_type.to_json())
+    is_time = bool(kind.get("Type") == "Timestamp" and kind.get("timeUnit") == "milliseconds")
+    return is_time and bool(column.path == column.name)
+
+
+def _is_far(found: pq.Statistics | None) -> bool:
+    most = (2**63 - 1) // 1000
+    return bool(found is not None and found.has_min_max and (found.max_raw > most or found.min_raw < -most))
+
+
 def _is_not_for_spark(kind: pa.DataType) -> bool:
     return bool(pa.types.is_duration(kind) or (pa.types.is_timestamp(kind) and kind.unit == "ns"))
+
+
+def with_all_columns(files: dataset.Dataset) -> pa.Schema:
+    """The columns of the first file, with the types that it has, and those that only others have."""
+    found: pa.Schema = files.schema
+    there = set(found.names)
+    for fragment in list(files.get_fragments())[1:]:
+        for field in fragment.physical_schema:
+            if field.name not in there:
+                there.add(field.name)
+                found = found.append(field)
+    return found
 
 
 def read(files: dataset.Dataset) -> pa.Table:

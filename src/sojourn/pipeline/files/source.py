@@ -55,8 +55,10 @@ class Source:
         """The log at a path; its format is taken from the names of its files, unless it is given."""
         where = os.fspath(path)
         chosen = format or _format_of(where)
-        named = {"sep": "\t"} if chosen == "csv" and ".tsv" in where else {}
-        return Source(where, chosen, {**named, **(options or {})})
+        given = dict(options or {})
+        if chosen == "csv" and _has_tabs(where) and not {"sep", "delimiter"} & {name.lower() for name in given}:
+            given["sep"] = "\t"
+        return Source(where, chosen, given)
 
     @property
     def columns(self) -> Mapping[str, str]:
@@ -92,8 +94,13 @@ def files_of(path: str) -> list[str]:
 
 def files_at(path: str) -> list[str]:
     """The files on this machine: those of a folder and below, or those that a pattern matches, in order of name."""
-    matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) and not Path(path).exists() else [path]
-    return [file for name in matched for file in _below(Path(name))]
+    return [file for name in _matched(path) for file in _below(Path(name))]
+
+
+def folders_at(path: str) -> set[str]:
+    """The names of the folders below the path in which files are."""
+    files = [(name, file) for name in _matched(path) for file in _below(Path(name))]
+    return {part for name, file in files for part in Path(file).relative_to(name).parts[:-1]}
 
 
 def check_any(names: Iterable[str], source: Source) -> Iterable[str]:
@@ -102,6 +109,12 @@ def check_any(names: Iterable[str], source: Source) -> Iterable[str]:
         what = "no header" if source.format == "csv" else "no JSON object on any line"
         raise SourceError(f"{source.path!r} cannot be read as {source.format}: it has {what}")
     return names
+
+
+def _matched(path: str) -> list[str]:
+    """What a pattern matches, or the path itself."""
+    is_pattern = glob.has_magic(path) and not Path(path).exists()
+    return sorted(glob.glob(path, recursive=True)) if is_pattern else [path]
 
 
 def _below(path: Path) -> list[str]:
@@ -135,6 +148,12 @@ def _format_of(path: str) -> str:
     raise SourceError(f"the name {name!r} does not say which format it is; known are {known}; or name it with --format")
 
 
+def _has_tabs(path: str) -> bool:
+    """What the first file is called decides that too."""
+    first = [] if is_remote(path) else files_at(path)[:1]
+    return (first or [path])[0].lower().endswith((".tsv", ".tsv.gz"))
+
+
 def _from_dataset(source: Source) -> ReadLog:
     _refuse_options(source)
     try:
@@ -146,7 +165,8 @@ def _from_dataset(source: Source) -> ReadLog:
 def _dataset(source: Source) -> dataset.Dataset:
     where = source.path if is_remote(source.path) else files_of(source.path)
     try:
-        return dataset.dataset(where, format=_ARROW_FORMATS.get(source.format, source.format), partitioning="hive")
+        found = dataset.dataset(where, format=_ARROW_FORMATS.get(source.format, source.format), partitioning="hive")
+        return found.replace_schema(meanings.with_all_columns(found))
     except (pa.ArrowInvalid, OSError) as error:
         raise _unreadable(source, error) from None
 

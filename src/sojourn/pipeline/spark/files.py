@@ -27,6 +27,8 @@ TASK_BYTES = 1 << 28
 
 _ALIKE = {"string", "tinyint", "smallint", "int", "bigint", "float", "double", "timestamp", "timestamp_ntz", "date"}
 _OLD_CALENDAR = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
+_LISTING = {"", "path", "recursivefilelookup"}
+"""Options that do not change how files are read."""
 _WRITTEN_BY = b"org.apache.spark.version"
 
 
@@ -63,7 +65,7 @@ def _paths(frame: DataFrame) -> list[str] | None:
         relation = plan.relation()
         if relation.getClass().getSimpleName() != "HadoopFsRelation" or relation.fileFormat().toString() != "Parquet":
             return None
-        if not set(str(relation.options().keys().mkString(",")).split(",")) <= {"", "path"}:
+        if not set(str(relation.options().keys().mkString(",")).lower().split(",")) <= _LISTING:
             return None
         urls = [urlparse(str(path)) for path in relation.location().inputFiles()]
     except (AttributeError, TypeError, Py4JError):  # another Spark: Connect, or a later one

@@ -14,7 +14,7 @@ from ..plan import Plan, check_columns
 from ..results.groups import OPENED_MS, OPENINGS, openings_by
 from ..results.tally import GROUP
 from .parcels import Batches, gathered
-from .rows import arrow_rows, quoted
+from .rows import mapped, quoted
 from .schema import spark_schema
 
 
@@ -33,7 +33,7 @@ def with_groups(
 def _openings(by: str, plan: Plan, events: DataFrame) -> DataFrame:
     """Rule, key, time and group of each event that opens."""
     needed = [*plan.needed(), by]
-    return arrow_rows(events, needed).mapInArrow(Openings(by, plan), spark_schema(OPENINGS))
+    return mapped(events, Openings(by, plan), spark_schema(OPENINGS), needed)
 
 
 @dataclass(frozen=True)

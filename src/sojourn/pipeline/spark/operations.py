@@ -17,7 +17,7 @@ from ..columns.quarantine import as_json, quarantined
 from ..columns.reasons import GIVEN_TWICE
 from ..plan import Plan
 from .parcels import Batches, gathered
-from .rows import arrow_rows, parcels
+from .rows import mapped, parcels
 from .schema import SPARK_QUARANTINE
 from .worker import ReadOperations
 
@@ -45,10 +45,9 @@ class SparkOperations:
 
     def quarantined(self) -> DataFrame:
         """The rows that are set aside, as `schema.QUARANTINE`."""
-        rows = arrow_rows(self._operations)
-        useless = rows.mapInArrow(SetAsideOperations(self._plan), SPARK_QUARANTINE)
+        useless = mapped(self._operations, SetAsideOperations(self._plan), SPARK_QUARANTINE)
         order = Window.partitionBy(S.OPERATION_ID).orderBy(S.OPENED_AT, S.DEADLINE, S.KEYS, S.RULE)
-        usable = rows.mapInArrow(UsableWithRow(self._plan), from_arrow_schema(_WITH_ROW))
+        usable = mapped(self._operations, UsableWithRow(self._plan), from_arrow_schema(_WITH_ROW))
         twice = usable.withColumn(_TURN, F.row_number().over(order)).where(F.col(_TURN) > 1)
         no_rule = F.lit(None).cast("string").alias(S.RULE)
         return useless.unionByName(twice.select(no_rule, F.lit(GIVEN_TWICE).alias(S.REASON), S.ROW))

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import base64
 import glob
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from pyspark.sql.types import LongType, StructField, StructType
 
 from ...errors import SourceError
 from ..deal import in_parallel
-from ..files.meanings import arrow_schema, not_for_spark
-from ..files.source import Source, files_at, is_remote
+from ..files.meanings import columns_of, not_for_spark
+from ..files.source import Source, files_at, folders_at, is_remote
 from .rows import quoted
-from .schema import MICROS
+from .schema import MICROS, tell_case_apart
 
 NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 """The setting under which Spark reads a file that has times in nanoseconds."""
@@ -31,17 +32,25 @@ NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 Meanings = Mapping[str, pa.DataType]
 """Columns that Spark takes for whole numbers, and what they are."""
 
+
+class Group(NamedTuple):
+    """Files that have the same columns, with the same meanings."""
+
+    names: frozenset[str]
+    meanings: Meanings
+    paths: list[str]
+
+
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _MOST = 2**63 - 1
 
 
 def read(spark: SparkSession, source: Source) -> DataFrame:
-    """All files of a log. Where they differ in what they mean, those that agree are read together."""
-    groups = _by_meanings(spark, source)
-    if len(groups) == 1:
-        return converted(_loaded(spark, source, source.path), groups[0][0])
-    base = {} if glob.has_magic(source.path) else {"basePath": source.path}
-    parts = [converted(_loaded(spark, source, *paths, **base), meanings) for meanings, paths in groups]
+    """All files of a log. Where they differ in their columns or what these mean, those that agree are read together."""
+    groups = _groups(spark, source)
+    parts = [
+        converted(frame, group.meanings) for frame, group in zip(_frames(spark, source, groups), groups, strict=True)
+    ]
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
 
 
@@ -49,15 +58,18 @@ def read_stream(
     spark: SparkSession, source: Source, schema: StructType | None, options: Mapping[str, str]
 ) -> DataFrame:
     """The files that are there, and those that will come, with the same meaning. `schema` may name the types."""
-    groups = _by_meanings(spark, source)
-    if len(groups) > 1:
-        raise SourceError(
-            f"the files of {source.path!r} differ in their times or durations: {_shown(groups[0][0])} in "
-            f"{groups[0][1][0]!r}, {_shown(groups[1][0])} in {groups[1][1][0]!r}; a stream reads one kind of files"
-        )
-    meanings = groups[0][0]
+    groups = _groups(spark, source)
+    for one, other in combinations(groups, 2):
+        if any(one.meanings.get(name) != other.meanings.get(name) for name in one.names & other.names):
+            raise SourceError(
+                f"the files of {source.path!r} differ in their times or durations: {_shown(one.meanings)} in "
+                f"{one.paths[0]!r}, {_shown(other.meanings)} in {other.paths[0]!r}; a stream reads one kind of files"
+            )
+    meanings = {name: kind for group in groups for name, kind in group.meanings.items()}
+    options = {**_nested(source), **options}
     if schema is None:
-        raw = _loaded(spark, source, source.path).schema
+        frames = _frames(spark, source, groups)
+        raw = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames).schema
     else:
         meanings = {name: kind for name, kind in meanings.items() if name in schema.names}
         meanings = {name: kind for name, kind in meanings.items() if schema[name].dataType != LongType()}
@@ -89,7 +101,7 @@ def _meant(number: Column, kind: pa.DataType) -> Column:
     a_microsecond = F.expr("INTERVAL '0.000001' SECOND")
     if pa.types.is_duration(kind):
         return _in_micros(number, kind.unit) * a_microsecond
-    micros = _floor_div(number, 1000)
+    micros = _floor_div(number, 1000) if kind.unit == "ns" else _in_micros(number, "ms")
     if kind.tz is not None:
         return F.timestamp_micros(micros)
     return F.lit("1970-01-01").cast("timestamp_ntz") + micros * a_microsecond
@@ -109,31 +121,57 @@ def _floor_div(number: Column, by: int) -> Column:
     return F.call_function("div", number - F.pmod(number, F.lit(by)), F.lit(by))
 
 
-def _loaded(spark: SparkSession, source: Source, *paths: str, **more: str) -> DataFrame:
-    return spark.read.format("parquet").options(**source.options, **more).load(list(paths))
+def _reader(spark: SparkSession, source: Source, **more: str) -> DataFrameReader:
+    return spark.read.format("parquet").options(**source.options, **more)
 
 
-def _by_meanings(spark: SparkSession, source: Source) -> list[tuple[Meanings, list[str]]]:
-    """The files, by what they mean; at least one entry. Of files on other machines one is looked at."""
+def _frames(spark: SparkSession, source: Source, groups: Sequence[Group]) -> list[DataFrame]:
+    """The files of each group, as Spark takes them."""
+    if len(groups) == 1:
+        return [_as_numbers(_reader(spark, source, **_nested(source)), groups[0].meanings, source.path)]
+    base = {} if glob.has_magic(source.path) or _nested(source) else {"basePath": source.path}
+    return [_as_numbers(_reader(spark, source, **base), group.meanings, *group.paths) for group in groups]
+
+
+def _as_numbers(reader: DataFrameReader, meanings: Meanings, *paths: str) -> DataFrame:
+    """Files with whole numbers in these columns, also where Spark would not take them for such by itself."""
+    files = reader.load(list(paths))
+    raw = StructType([_as_long(field) if field.name in meanings else field for field in files.schema])
+    return files if raw == files.schema else reader.schema(raw).load(list(paths))
+
+
+def _nested(source: Source) -> dict[str, str]:
+    """Spark reads files of folders in folders if these are called as in year=2024, or if it is told to."""
+    folders = set() if is_remote(source.path) else folders_at(source.path)
+    plain, columns = ([name for name in sorted(folders) if ("=" in name) == is_column] for is_column in (False, True))
+    if plain and columns:
+        raise SourceError(
+            f"{source.path!r} has files in folders that name a column, such as {columns[0]!r}, and in others, such as "
+            f"{plain[0]!r}; Spark reads one kind of folders"
+        )
+    return {"recursiveFileLookup": "true"} if plain else {}
+
+
+def _groups(spark: SparkSession, source: Source) -> list[Group]:
+    """The files, by their columns and what these mean; at least one group. Of those on other machines one is seen."""
     if is_remote(source.path):
         spark.conf.set(NANOS_AS_LONG, "true")
-        first = _loaded(spark, source, source.path).inputFiles()[:1]
-        return [({name: kind for path in first for name, kind in _seen_by_java(spark, path).items()}, first)]
+        first = _reader(spark, source).load(source.path).inputFiles()[:1]
+        meanings = {name: kind for path in first for name, kind in _seen_by_java(spark, path).items()}
+        return [Group(frozenset(), meanings, first)]
     paths = files_at(source.path)
-    groups: list[tuple[Meanings, list[str]]] = []
-    for path, meanings in zip(paths, in_parallel(_meanings, paths) if paths else [], strict=True):
-        alike = next((group for group in groups if group[0] == meanings), None)
+    groups: list[Group] = []
+    for path, (names, meanings) in zip(paths, in_parallel(columns_of, paths) if paths else [], strict=True):
+        group = Group(names, meanings, [path])
+        alike = next((other for other in groups if other[:2] == group[:2]), None)
         if alike is None:
-            groups.append((meanings, [path]))
+            groups.append(group)
         else:
-            alike[1].append(path)
-    if any(meanings for meanings, _ in groups):
+            alike.paths.append(path)
+    if any(group.meanings for group in groups):
         spark.conf.set(NANOS_AS_LONG, "true")
-    return groups or [({}, [])]
-
-
-def _meanings(path: str) -> Meanings:
-    return not_for_spark(arrow_schema(path))
+    tell_case_apart(spark, (name for group in groups for name in group.names))
+    return groups or [Group(frozenset(), {}, [])]
 
 
 def _seen_by_java(spark: SparkSession, path: str) -> Meanings:

@@ -14,9 +14,12 @@ from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_type
 
+from ...rules import Column as Within
+from ...rules import UntilColumn
+from ..columns.times import durations, times
 from .files import parquet_files
 from .schema import SPARK_PARCELS
-from .worker import ReadEvents, ReadOperations
+from .worker import Named, ReadEvents, ReadOperations, Work
 
 _IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
 """Earlier than 4.2, PySpark has times in UTC by itself."""
@@ -27,10 +30,22 @@ def arrow_schema(frame: DataFrame) -> pa.Schema:
     return pa.schema([(field.name, _arrow_type(field.dataType) or pa.string()) for field in frame.schema])
 
 
-def arrow_rows(frame: DataFrame, columns: Iterable[str] | None = None) -> DataFrame:
-    """The same rows with these columns, or all, of types that Arrow has."""
-    names = frame.columns if columns is None else list(dict.fromkeys(columns))
-    return frame.select(*(_column(frame.schema[name]) for name in names))
+def refuse_months(frame: DataFrame, withins: Iterable[Within | UntilColumn]) -> None:
+    """`ConfigError` for intervals of months, in which deadlines cannot stand: as text they would be set aside."""
+    for within in withins:
+        if isinstance(frame.schema[within.name].dataType, T.YearMonthIntervalType):
+            months = pa.nulls(0, pa.month_day_nano_interval())
+            times(within.name, months, "auto") if isinstance(within, UntilColumn) else durations(within.name, months)
+
+
+def mapped(frame: DataFrame, work: Work, schema: T.StructType, columns: Iterable[str] | None = None) -> DataFrame:
+    """What becomes of rows with these columns, or all, of types that Arrow has.
+
+    On their way columns are numbered: PySpark looks them up by name, and takes the dot of a name for a path.
+    """
+    names = tuple(frame.columns if columns is None else dict.fromkeys(columns))
+    numbered = [_column(frame.schema[name]).alias(f"c{place}") for place, name in enumerate(names)]
+    return frame.select(*numbered).mapInArrow(Named(names, work), schema)
 
 
 def parcels(
@@ -45,7 +60,7 @@ def parcels(
     list(read.parcels(pa.schema([schema.field(name) for name in names]).empty_table()))
     files = parquet_files(frame, names, dictionary_columns)
     if files is None:
-        return arrow_rows(frame, names).mapInArrow(read, SPARK_PARCELS)
+        return mapped(frame, read, SPARK_PARCELS, names)
     tasks = len(files.shares)
     spark: SparkSession = frame.sparkSession
     return spark.range(0, tasks, 1, tasks).mapInArrow(replace(read, files=files), SPARK_PARCELS)
@@ -58,7 +73,7 @@ def quoted(name: str) -> str:
 
 def _column(field: T.StructField) -> Column:
     column = F.col(quoted(field.name))
-    return column if _arrow_type(field.dataType) is not None else column.cast("string").alias(field.name)
+    return column if _arrow_type(field.dataType) is not None else column.cast("string")
 
 
 def _arrow_type(kind: T.DataType) -> pa.DataType | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
+from pyspark.sql import SparkSession
 from pyspark.sql import types as T  # noqa: N812  (as everybody does)
 
 from ..schema import DECIDED, QUARANTINE
@@ -19,6 +22,13 @@ _TYPES = {
 
 def spark_schema(schema: pa.Schema) -> T.StructType:
     return T.StructType([T.StructField(f.name, _TYPES.get(f.type, T.TimestampType()), f.nullable) for f in schema])
+
+
+def tell_case_apart(spark: SparkSession, names: Iterable[str]) -> None:
+    """Spark does not tell Key from key unless it is told to: and it is where a log has both."""
+    there = set(names)
+    if len({name.lower() for name in there}) < len(there):
+        spark.conf.set("spark.sql.caseSensitive", "true")
 
 
 SPARK_DECIDED = spark_schema(DECIDED)

@@ -78,8 +78,8 @@ def _from_text(spark: SparkSession, source: Source) -> SparkRead:
 
 
 def _from_xes(spark: SparkSession, source: Source) -> SparkRead:
-    """Read here, and sent to where the work is done."""
-    return SparkRead(spark.createDataFrame(source.read().events), None)
+    """Read here, and sent to where the work is done: in one piece, as PySpark loses what follows an empty one."""
+    return SparkRead(spark.createDataFrame(source.read().events.combine_chunks()), None)
 
 
 _READERS: dict[str, Callable[[SparkSession, Source], SparkRead]] = {

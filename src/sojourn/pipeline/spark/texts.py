@@ -21,6 +21,7 @@ from ..files.json_values import common_schema, settled
 from ..files.options import CsvFormat, check_json_options, listing
 from ..files.source import Source, check_any
 from ..files.texts import CONTENT, LINE, PATH, CsvHeaders, CsvTask, JsonTask, JsonTypes, Readable, Together, Unreadable
+from .schema import tell_case_apart
 
 Task = CsvTask | JsonTask
 
@@ -44,7 +45,7 @@ class SparkText:
         return _mapped(self.given, Unreadable(self.task))
 
     def together(self) -> DataFrame:
-        """Both in one: lines that cannot be read are rows with CORRUPT and CORRUPT_REASON (`files.lines`)."""
+        """Both in one: lines that cannot be read are rows with CORRUPT_LINE and CORRUPT_REASON (`files.lines`)."""
         return _mapped(self.given, Together(self.task))
 
 
@@ -61,7 +62,7 @@ def followed(spark: SparkSession, source: Source, schema: T.StructType | None, *
 
 
 def json_messages(values: DataFrame, schema: T.StructType) -> DataFrame:
-    """Messages that are JSON objects, in the column LINE, as rows of the schema, CORRUPT and CORRUPT_REASON."""
+    """Messages that are JSON objects, in the column LINE, as rows of the schema, CORRUPT_LINE and CORRUPT_REASON."""
     return SparkText(values.select(LINE), JsonTask(_columns(schema), are_messages=True)).together()
 
 
@@ -125,8 +126,5 @@ def _mapped(given: DataFrame, work: Any) -> DataFrame:
 
 
 def _distinct_in_case(spark: SparkSession, task: Task) -> Task:
-    """Spark does not tell Key from key unless told to, as it is here where a log has both."""
-    names = task.schema.names
-    if len({name.lower() for name in names}) < len(names):
-        spark.conf.set("spark.sql.caseSensitive", "true")
+    tell_case_apart(spark, task.schema.names)
     return task

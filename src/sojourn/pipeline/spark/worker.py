@@ -7,7 +7,7 @@ is judged back home, in the shard of its id.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,20 @@ from .parcels import EVENTS, OPERATIONS, Batches, gathered, packed, prepare_work
 TIME = pa.timestamp("us", tz="UTC")
 """A time as Spark has it."""
 
+Work = Callable[[Batches], Iterator[pa.RecordBatch]]
+
 _RANK_BITS = 32
+
+
+@dataclass(frozen=True)
+class Named:
+    """In a task: gives the columns their names back."""
+
+    names: tuple[str, ...]
+    work: Work
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        return self.work(batch.rename_columns(self.names) for batch in batches)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ...rules import Duration, Rule, duration_ms, duration_text
 from .. import schema as S  # noqa: N812
 from ..columns.normal import number_types
 from ..plan import Plan
-from ..spark.rows import arrow_rows, arrow_schema
+from ..spark.rows import arrow_schema, mapped, refuse_months
 from .pack import ASIDE, IN_SCHEMA, LATE, NEWEST, OPENED, SHARD, Pack, Unpack
 from .processor import OUT_SCHEMA, ShardProcessor
 from .settings import Settings, fingerprint, settings_of
@@ -73,6 +73,7 @@ def _check(events: DataFrame, plan: Plan, shards: int) -> None:
     if not isinstance(shards, int) or isinstance(shards, bool) or not 1 <= shards < 2**31:
         raise ConfigError(f"shards={shards!r} must be a whole number of at least 1")
     plan.check_columns(events.columns)
+    refuse_months(events, plan.withins)
 
 
 def _payloads(events: DataFrame, pack: Pack, late_ms: int, *, heartbeat: bool) -> DataFrame:
@@ -81,7 +82,7 @@ def _payloads(events: DataFrame, pack: Pack, late_ms: int, *, heartbeat: bool) -
     So the filter must come after the watermark. Spark would move it before, if it did not look at the time.
     """
     pack.payloads(pack.log.empty_table())  # what cannot be read is refused here, not by the tasks
-    payloads = arrow_rows(events).mapInArrow(pack, from_arrow_schema(IN_SCHEMA))
+    payloads = mapped(events, pack, from_arrow_schema(IN_SCHEMA))
     if heartbeat:
         payloads = payloads.unionByName(_ticks(events.sparkSession), allowMissingColumns=True)
     holds_something = F.when(F.col(NEWEST).isNull(), F.col(ASIDE).isNotNull()).otherwise(F.col(SHARD).isNotNull())
