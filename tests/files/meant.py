@@ -94,9 +94,9 @@ class Meant:
 def _within(within: Column | UntilColumn, state: str) -> str:
     what = f"{within.name} of {OPENS!r}"
     if state == MISSING:
-        return f"no {within.name} on {OPENS!r}; the deadline stands in that column"
+        return f"no {within.name} on {OPENS!r}; the deadline is read from that column"
     noun = "time" if isinstance(within, UntilColumn) else "duration"
-    return f"{what} is no {noun}" if state == BAD else f"{what} is a negative duration"
+    return f"{what} is not a {noun}" if state == BAD else f"{what} is a negative duration"
 
 
 @dataclass(frozen=True)

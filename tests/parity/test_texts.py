@@ -100,7 +100,7 @@ def case_restored(spark: SparkSession) -> Any:
         ("log.csv", b"k,n\n", {"escape": "\\"}, "a quote inside quotes is doubled"),
         ("log.csv", b"k,n\n", {"header": "maybe"}, "option header='maybe' must be true or false"),
         ("log.csv", b"k,n\n", {"encoding": "klingon"}, "option encoding='klingon' is not known"),
-        ("log.jsonl", b'{"a":1}\n', {"multiLine": "true"}, "an object stands on one line"),
+        ("log.jsonl", b'{"a":1}\n', {"multiLine": "true"}, "each object must be on one line"),
         ("log.jsonl", b'{"a":1}\n', {"encoding": "UTF-16"}, "JSON is UTF-8"),
         ("log.jsonl", b'{"a":1}\n', {"allowComments": "true"}, "for json there are encoding, multiLine"),
     ],
