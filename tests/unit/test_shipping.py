@@ -48,6 +48,7 @@ def nothing_was_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cluster_gets_the_package_as_modules_only(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
     path = shipping.packed(tmp_path)
     look = (
         f"import sys; sys.path.insert(0, {str(path)!r}); "
