@@ -181,9 +181,9 @@ def test_spark_reads_a_time_as_arrow_does(
 
 def handed_over(frame: DataFrame) -> dict[str, pa.Array]:
     """The columns of a DataFrame as the executors get them, in the order of its rows."""
-    from sojourn.pipeline.spark.rows import arrow_rows, arrow_schema  # noqa: PLC0415  (an extra)
+    from sojourn.pipeline.spark.rows import arrow_schema, mapped  # noqa: PLC0415  (an extra)
 
-    table = arrow_rows(frame.coalesce(1)).toArrow().cast(arrow_schema(frame))
+    table = mapped(frame.coalesce(1), lambda batches: batches, frame.schema).toArrow().cast(arrow_schema(frame))
     return {name: table[name].combine_chunks() for name in table.column_names}
 
 
