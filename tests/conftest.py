@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import Phase, settings
 
+from files.session import small_session
 from support import BUILDS, Build
 
 if TYPE_CHECKING:
@@ -43,21 +43,6 @@ def build(request: pytest.FixtureRequest) -> Build:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One session for the whole run: small, silent, far from UTC, with scratch space of its own."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra)
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    scratch = tmp_path_factory.mktemp("spark")
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "America/New_York")
-        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
-        .config("spark.local.dir", str(scratch / "local"))
-        .config("spark.log.level", "ERROR")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
+    session = small_session(tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()

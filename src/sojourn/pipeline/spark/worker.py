@@ -7,6 +7,7 @@ is judged back home, in the shard of its id.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -43,20 +44,29 @@ class Named:
         return self.work(batch.rename_columns(self.names) for batch in batches)
 
 
+class Reader(ABC):
+    """Reads rows that Spark hands over, or Parquet files, of which each task has a share, and deals them out."""
+
+    files: ParquetFiles | None
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        prepare_worker(keep_memory=True)
+        for table in gathered(batches) if self.files is None else self.files.tables(batches):
+            yield from self.parcels(table)
+
+    @abstractmethod
+    def parcels(self, table: pa.Table) -> Iterator[pa.RecordBatch]: ...
+
+
 @dataclass(frozen=True)
-class ReadEvents:
-    """Reads events and deals them out: rows that Spark hands over, or Parquet files, of which each task has a share."""
+class ReadEvents(Reader):
+    """Reads events and deals them out by key."""
 
     plan: Plan
     schema: pa.Schema
     opens: bool
     shards: int
     files: ParquetFiles | None = None
-
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        prepare_worker(keep_memory=True)
-        for table in gathered(batches) if self.files is None else self.files.tables(batches):
-            yield from self.parcels(table)
 
     def parcels(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         normal = normal_form(table, self.plan, self.schema, opens=self.opens)
@@ -79,17 +89,12 @@ class SetAside:
 
 
 @dataclass(frozen=True)
-class ReadOperations:
-    """Reads operations, as `ReadEvents` reads events, and deals them out by id."""
+class ReadOperations(Reader):
+    """Reads operations and deals them out by id."""
 
     plan: Plan
     shards: int
     files: ParquetFiles | None = None
-
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        prepare_worker(keep_memory=True)
-        for table in gathered(batches) if self.files is None else self.files.tables(batches):
-            yield from self.parcels(table)
 
     def parcels(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         rows = usable_operations(table, self.plan).rows()
