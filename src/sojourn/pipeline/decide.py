@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..rules import Rule
 from . import kernel
@@ -28,24 +29,32 @@ from .schema import AT, DEADLINE, KEY, OPENED_AT, OPERATION_ID, RULE, SOURCE, TI
 Rows: TypeAlias = "pa.Table | pa.RecordBatch"
 
 
-def opened(plan: Plan, events: Rows, time: pa.DataType = TIME) -> Iterator[pa.Table]:
-    """The outcomes of the operations that events open, rule by rule."""
-    groups = by_key(column_of(events, KEY), column_of(events, AT).to_numpy())
-    grouped = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
+def opened(
+    plan: Plan, events: Rows, time: pa.DataType = TIME, rows: NDArray[np.int32] | None = None
+) -> Iterator[pa.Table]:
+    """The outcomes of the operations that these rows open, or all, rule by rule."""
+    groups = by_key(column_of(events, KEY), column_of(events, AT).to_numpy(), rows)
+    grouped = kernel_events(plan, events, groups.order, groups.starts)
     for rule in plan.rules:
         lanes = Lanes(rule, grouped)
         operations = kernel.openings(rule, grouped, lanes)
         if len(operations.group):
             verdicts = kernel.judge(rule, grouped, operations, lanes)
-            keys = groups.names.take(pa.array(operations.group))
+            keys = _taken(groups.names, operations.group)
             yield outcome_table(rule, operations, verdicts, keys, time=time)
+
+
+def _taken(names: pa.Array, group: Ints) -> pa.Array:
+    """The name of each group; often each has one operation."""
+    is_each = len(group) == len(names) and np.array_equal(group, np.arange(len(names)))
+    return names if is_each else names.take(pa.array(group))
 
 
 def on_one_key(plan: Plan, events: Rows, waiting: Rows, time: pa.DataType = TIME) -> Iterator[pa.Table]:
     """The outcomes of operations that wait on one key each (`operations.ON_ONE_KEY`), by the events of these keys."""
     ids, keys = column_of(waiting, OPERATION_ID), column_of(waiting, KEY)
     groups, group = by_key_and_asked(column_of(events, KEY), column_of(events, AT).to_numpy(), keys)
-    grouped = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
+    grouped = kernel_events(plan, events, groups.order, groups.starts)
     opened_at, deadline, rule_index = (column_of(waiting, name).to_numpy() for name in (OPENED_AT, DEADLINE, RULE))
     for index, rule in enumerate(plan.rules):
         chosen = np.flatnonzero(rule_index == index)
@@ -66,7 +75,7 @@ def handed(plan: Plan, events: Rows, watches: Rows, origin: int) -> Iterator[pa.
     `origin` is a number of its own for each part of a log: it tells keys apart where they are the sources.
     """
     groups, group = by_key_and_asked(column_of(events, KEY), column_of(events, AT).to_numpy(), column_of(watches, KEY))
-    grouped = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
+    grouped = kernel_events(plan, events, groups.order, groups.starts)
     number, rule_index, opened_at = (column_of(watches, name).to_numpy() for name in (OPERATION, RULE, OPENED_AT))
     schema = handed_schema(plan, events.schema)
     for index, rule in enumerate(plan.rules):

@@ -89,7 +89,7 @@ def _opened(plan: Plan, normal: Normal) -> Iterator[pa.Table]:
     """The outcomes of what the events open, shard by shard."""
     rows = normal.usable
     shards = dealt_out(column_of(normal.events, S.KEY), rows, shards_for(len(rows)))
-    for tables in in_parallel(lambda shard: list(decide.opened(plan, _taken(normal.events, shard))), shards):
+    for tables in in_parallel(lambda shard: list(decide.opened(plan, normal.events, rows=shard)), shards):
         yield from tables
 
 

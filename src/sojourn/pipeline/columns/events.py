@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ...errors import ConfigError
 from ...rules import Column, UntilColumn
+from ..deal import ENOUGH_ROWS, in_parallel
 from ..kernel import UNREADABLE, Numbers
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
@@ -19,7 +20,7 @@ from ..schema import AT, KEY, KIND, SOURCE
 from .kinds import kind_text, plain_type
 from .numbers import Read, kernel_numbers, read_numbers
 from .reasons import Amount, Limit, Validity
-from .times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, has_whole_numbers, is_text, times
+from .times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, has_whole_numbers, is_text, nulls, times
 
 LONGEST = 2**31 - 1
 """How many bytes of text fit a column of Arrow's plain strings."""
@@ -47,6 +48,16 @@ class EventColumns:
         self._numbers: dict[str, Numbers] = {}
         self._deadlines: dict[Column | UntilColumn, Ints] = {}
 
+    def read_in_parallel(self) -> None:
+        """Read the columns that rules ask for now, each by a thread of its own, if that is worth it."""
+        if len(self._table) >= ENOUGH_ROWS:
+            numbers = [partial(self.amount, name) for name in self._plan.numbers]
+            in_parallel(lambda read: read(), [lambda: self.key, lambda: self.at, *numbers, self._codes])
+
+    def _codes(self) -> None:
+        """Kinds and sources."""
+        _ = self.kind_code, self.source_code
+
     @cached_property
     def key(self) -> Texts:
         return self._texts(KEY)
@@ -70,7 +81,8 @@ class EventColumns:
         kinds = self.kind.values
         if not pa.types.is_dictionary(kinds.type):
             return _indices_among(kinds, self._plan.kinds)
-        return np.append(_indices_among(kinds.dictionary, self._plan.kinds), -1)[_indices(kinds)]
+        codes = _indices_among(kinds.dictionary, self._plan.kinds)
+        return np.append(codes, codes.dtype.type(-1))[_indices(kinds)]
 
     @cached_property
     def source_code(self) -> Ints | None:
@@ -143,7 +155,7 @@ class EventColumns:
         values = column.unify_dictionaries().combine_chunks()
         if values.dictionary.null_count:
             return self._texts(ours)
-        return Texts(values, values.is_null().to_numpy(zero_copy_only=False), np.zeros(len(values), bool))
+        return Texts(values, nulls(values), np.zeros(len(values), bool))
 
     def _read_number(self, name: str) -> Read:
         if name not in self._read:
@@ -163,8 +175,8 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
 
 def _indices_among(values: pa.Array, known: Sequence[str]) -> Ints:
     """The index of each text among the known ones; -1 if it is none of them."""
-    indices: Ints = pc.index_in(values, pa.array(known, values.type)).fill_null(-1).to_numpy()
-    return indices
+    indices = pc.index_in(values, pa.array(known, values.type)).fill_null(-1)
+    return np.asarray(indices, np.int16 if len(known) < 2**15 else np.int32)
 
 
 def _indices(encoded: pa.DictionaryArray) -> Ints:
@@ -177,7 +189,7 @@ def texts(name: str, column: pa.Array) -> Texts:
     """A column as text; whole numbers become text. `ConfigError` if it holds anything else."""
     if column.type != plain_type(column.type):
         column = column.cast(plain_type(column.type))
-    is_missing = column.is_null().to_numpy(zero_copy_only=False)
+    is_missing = nulls(column)
     is_bad = np.zeros(len(column), bool)
     kind = column.type
     if is_text(kind):

@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..kernel import Events
+from ..kernel.passes import groups
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
 from ..schema import AT, KEY, KIND, SOURCE, record_batch
@@ -81,6 +83,8 @@ def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *,
     columns are no wider than they need to be.
     """
     log = EventColumns(table, plan)
+    if schema is None:
+        log.read_in_parallel()
     is_usable, reasons = checked(plan, log, len(table), opens=opens)
     columns = _columns(log, plan, opens=opens, has_codes=schema is None)
     if schema is None:
@@ -101,30 +105,28 @@ def _columns(log: EventColumns, plan: Plan, *, opens: bool, has_codes: bool) -> 
     return columns
 
 
-def kernel_events(
-    plan: Plan, events: pa.Table | pa.RecordBatch, order: Ints, starts: Ints, key: Ints | None = None
-) -> Events:
+def kernel_events(plan: Plan, events: pa.Table | pa.RecordBatch, order: NDArray[Any], starts: Ints) -> Events:
     """Events in the normal form as the kernel wants them: in this order, with a group at each of `starts`.
 
-    Where the sources are the keys, they have no column; `key` has a number for that of each row, in this order.
+    Sources without a column are the keys, and those are the groups.
     """
-    names = events.schema.names
+    names = [name for name in events.schema.names if name not in (KEY, SOURCE)]
+    rows = pa.array(order)
+    taken = events.select(names).take(rows)
     source = None
-    if SOURCE in names:
-        source = _codes(column_of(events, SOURCE))[order]
+    if SOURCE in events.schema.names:
+        source = _codes(column_of(events, SOURCE)).take(rows).to_numpy()
     elif SOURCE in plan.columns:
-        source = key
+        source = groups(starts, len(order))
     deadlines = {w: deadline_column(i) for i, w in enumerate(plan.withins) if deadline_column(i) in names}
     return Events(
         starts=starts,
-        at=column_of(events, AT).to_numpy()[order],
-        kind=column_of(events, KIND).to_numpy()[order],
+        at=column_of(taken, AT).to_numpy(),
+        kind=column_of(taken, KIND).to_numpy(),
         kinds=plan.kinds,
         source=source,
-        numbers={
-            name: kernel_numbers(column_of(events, number_column(i))).take(order) for i, name in enumerate(plan.numbers)
-        },
-        deadlines={within: column_of(events, name).to_numpy()[order] for within, name in deadlines.items()},
+        numbers={name: kernel_numbers(column_of(taken, number_column(i))) for i, name in enumerate(plan.numbers)},
+        deadlines={within: column_of(taken, name).to_numpy() for within, name in deadlines.items()},
     )
 
 
@@ -133,6 +135,5 @@ def column_of(events: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
     return in_one_piece(column) if isinstance(column, pa.ChunkedArray) else column
 
 
-def _codes(sources: pa.Array) -> Ints:
-    codes = sources if pa.types.is_int64(sources.type) else sources.dictionary_encode("encode").indices
-    return np.asarray(codes.to_numpy())
+def _codes(sources: pa.Array) -> pa.Array:
+    return sources if pa.types.is_integer(sources.type) else sources.dictionary_encode("encode").indices

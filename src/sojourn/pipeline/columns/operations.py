@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..deal import Hashes, dealt_out, in_parallel, shards_for
+from ..deal import dealt_out, in_parallel, shards_for
 from ..kernel.search import Flags, Ints, order_by, ranges
 from ..plan import Plan
 from ..schema import DEADLINE, GIVEN, KEY, KEYS, OPENED_AT, OPERATION_ID, RULE, WITHIN, record_batch
 from .events import Texts, in_one_piece, texts
 from .quarantine import quarantined, reasons_of
 from .reasons import GIVEN_TWICE, Limit, OperationFacts, Validity, operation_checks
+from .texts import Hashes
 from .times import NEGATIVE, TOO_FAR, UNKNOWN, durations, times
 
 OPERATION = "operation"

@@ -18,7 +18,8 @@ from .. import decide
 from ..columns.normal import normal_form
 from ..columns.operations import ON_ONE_KEY, OPERATION, WATCHES, Given, first_of_each_name, usable_operations
 from ..columns.quarantine import set_aside
-from ..deal import hashes, shards_of, shards_of_hashes
+from ..columns.texts import hashes
+from ..deal import shards_of, shards_of_hashes
 from ..files.parquet import ParquetFiles
 from ..kernel.search import Ints
 from ..plan import Plan
