@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from ._build import core
 from .columns.texts import Hashes, bounds_and_bytes, hashes
-from .kernel.search import Ints, check_rows, placed
+from .kernel.search import Ints, RowNumbers, check_rows, placed
 
 ENOUGH_ROWS = 100_000
 """As many as fit a processor's caches; with fewer, the interpreter's overhead would dominate."""
 
 MOST_SHARDS = 256
 
-Rows = NDArray[np.int32]
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 
@@ -49,7 +48,7 @@ def shards_of_hashes(hashed: Hashes, shards: int) -> Ints:
     return (((hashed >> np.uint64(32)) * np.uint64(shards)) >> np.uint64(32)).astype(np.int64)
 
 
-def dealt_out(texts: pa.Array, rows: Ints, shards: int) -> list[Rows]:
+def dealt_out(texts: pa.Array, rows: Ints, shards: int) -> list[RowNumbers]:
     """The rows of each shard; rows of the same text are in the same shard."""
     check_rows(len(texts))
     if shards == 1:
@@ -60,7 +59,7 @@ def dealt_out(texts: pa.Array, rows: Ints, shards: int) -> list[Rows]:
     return [rows[positions].astype(np.int32) for positions in by_shard(shard[rows], shards)]
 
 
-def by_shard(shard: NDArray[Any], shards: int) -> list[Rows]:
+def by_shard(shard: NDArray[Any], shards: int) -> list[RowNumbers]:
     """The positions of each shard's rows."""
     order, starts = placed(shard, shards)
     return np.split(order, starts[1:-1])

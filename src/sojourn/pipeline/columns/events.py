@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -52,11 +52,8 @@ class EventColumns:
         """Read the columns that rules ask for now, each by a thread of its own, if that is worth it."""
         if len(self._table) >= ENOUGH_ROWS:
             numbers = [partial(self.amount, name) for name in self._plan.numbers]
-            in_parallel(lambda read: read(), [lambda: self.key, lambda: self.at, *numbers, self._codes])
-
-    def _codes(self) -> None:
-        """Kinds and sources."""
-        _ = self.kind_code, self.source_code
+            columns = [partial(getattr, self, name) for name in ("key", "kind_code", "at", "source_code")]
+            in_parallel(_called, [*columns, *numbers])
 
     @cached_property
     def key(self) -> Texts:
@@ -162,6 +159,10 @@ class EventColumns:
             theirs = self._plan.column_of(name)
             self._read[name] = read_numbers(theirs, self._column(theirs))
         return self._read[name]
+
+
+def _called(read: Callable[[], object]) -> None:
+    read()
 
 
 def in_one_piece(column: pa.ChunkedArray) -> pa.Array:

@@ -6,21 +6,20 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from ..kernel.search import Ints, ascending, placed
+from ..kernel.search import Ints, RowNumbers, ascending, placed
 from .texts import coded
 
 
 class KeyGroups(NamedTuple):
     """One group per key: `order` is that of the rows, `starts` as in `kernel.Events`, `names` the key of each group."""
 
-    order: NDArray[np.int32]
+    order: RowNumbers
     starts: Ints
     names: pa.Array
 
 
-def by_key(keys: pa.Array, at: Ints, rows: NDArray[np.int32] | None = None) -> KeyGroups:
+def by_key(keys: pa.Array, at: Ints, rows: RowNumbers | None = None) -> KeyGroups:
     """The groups of these rows, in any order; of all, if none are named."""
     code, names = coded(keys, rows)
     return KeyGroups(*placed(code, len(names), ascending(at, rows), rows), names)

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..deal import dealt_out, in_parallel, shards_for
-from ..kernel.search import Flags, Ints, order_by, ranges
+from ..kernel.search import Flags, Ints, RowNumbers, order_by, ranges
 from ..plan import Plan
 from ..schema import DEADLINE, GIVEN, KEY, KEYS, OPENED_AT, OPERATION_ID, RULE, WITHIN, record_batch
 from .events import Texts, in_one_piece, texts
 from .quarantine import quarantined, reasons_of
 from .reasons import GIVEN_TWICE, Limit, OperationFacts, Validity, operation_checks
-from .texts import Hashes
+from .texts import Hashes, coded
 from .times import NEGATIVE, TOO_FAR, UNKNOWN, durations, times
 
 OPERATION = "operation"
@@ -83,6 +83,11 @@ class Given:
         is_chosen = (number[owner] >= 0) & ~is_repeated(self)
         return watches if is_chosen.all() else watches.filter(pa.array(is_chosen))
 
+    @property
+    def latest(self) -> int | None:
+        """When the last of them is opened: a log that has it goes as far as that."""
+        return int(self.opened_at.max()) if len(self.opened_at) else None
+
     @cached_property
     def shown_key(self) -> pa.Array:
         """The first key of each: the one that its outcome shows."""
@@ -112,13 +117,24 @@ def read_operations(table: pa.Table, plan: Plan) -> tuple[Given, pa.Table]:
     """The operations, and the rows that are set aside."""
     given, reason, reasons = checked_operations(table, plan)
     reason[_given_twice(given, np.flatnonzero(reason < 0))] = len(reasons)
-    return given.where(reason < 0), quarantined(table, reason, [*reasons, GIVEN_TWICE], None)
+    return _opened_by(plan, given.where(reason < 0)), quarantined(table, reason, [*reasons, GIVEN_TWICE], None)
 
 
 def usable_operations(table: pa.Table, plan: Plan) -> Given:
     """The operations in a part of a table: another part may have operations with the same ids."""
     given, reason, _ = checked_operations(table, plan)
-    return given.where(reason < 0)
+    return _opened_by(plan, given.where(reason < 0))
+
+
+def _opened_by(plan: Plan, given: Given) -> Given:
+    """Without the operations that are opened later than the plan looks."""
+    last = plan.last_looked_at
+    return given if last is None else given.where(given.opened_at <= last)
+
+
+def latest_of(*times: int | None) -> int | None:
+    """The latest of these times; None if there is none."""
+    return max((time for time in times if time is not None), default=None)
 
 
 def first_of_each_name(given: Given, hashed: Hashes) -> Ints:
@@ -219,11 +235,10 @@ def _given_twice(given: Given, rows: Ints) -> Ints:
     return np.concatenate(in_parallel(lambda shard: _twice_among(given, shard), shards))
 
 
-def _twice_among(given: Given, rows: Ints) -> Ints:
-    encoded = given.operation_id.take(pa.array(rows)).dictionary_encode()
-    if len(encoded.dictionary) == len(rows):
-        return rows[:0]
-    code = encoded.indices.to_numpy()
+def _twice_among(given: Given, rows: RowNumbers) -> Ints:
+    code, names = coded(given.operation_id, rows)
+    if len(names) == len(rows):
+        return np.zeros(0, np.int64)
     ordered = sorted((*_content(given, row), row) for row in rows[np.bincount(code)[code] > 1].tolist())
     return np.array([one[-1] for before, one in pairwise(ordered) if before[0] == one[0]], np.int64)
 

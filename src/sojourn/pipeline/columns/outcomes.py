@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from ...rules import Rule
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
-from ..kernel import NEVER, Operations, Verdicts
+from ..kernel import NEVER, PENDING, Operations, Verdicts
 from ..kernel.search import Ints
 from .texts import joined, repeated
 
@@ -36,7 +36,7 @@ def outcome_table(
         S.OPENED_AT: _times(operations.opened_at, time),
         S.DEADLINE: _times(verdicts.deadline, time),
         S.OUTCOME: _texts_of(repeated(verdicts.ending, S.ENDINGS)),
-        S.AT: _times(verdicts.at, time),
+        S.AT: _times(np.where(verdicts.ending == PENDING, NEVER, verdicts.at), time),
         S.WAITED_MS: pa.array(verdicts.at - operations.opened_at),
         S.MET_AT: _times(verdicts.met_at, time),
         S.DECIDED_BY: _texts_of(repeated(*verdicts.decided_by)),

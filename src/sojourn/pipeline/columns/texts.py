@@ -1,6 +1,6 @@
-"""Columns of texts: their hashes, their codes, and texts made of others. Each is one pass over Arrow's memory if compiled.
+"""Columns of texts: their hashes, their codes, and texts made of others. Compiled, each is one pass over their bytes.
 
-What stands here in NumPy and Arrow gives the same, to the last bit: which shard a key is in must not depend on who asks.
+What is here in NumPy and Arrow gives the same, to the last bit: the shard of a key must not depend on who asks for it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._build import core
-from ..kernel.search import Ints
+from ..kernel.search import Ints, RowNumbers
 
 Hashes = NDArray[np.uint64]
 
@@ -83,7 +83,7 @@ def _mixed(words: Hashes, start: Ints, end: Ints) -> Hashes:
     return mixed
 
 
-def coded(texts: pa.Array, rows: NDArray[Any] | None = None) -> tuple[NDArray[np.int32], pa.Array]:
+def coded(texts: pa.Array, rows: RowNumbers | None = None) -> tuple[NDArray[np.int32], pa.Array]:
     """A code for each text, the same for the same one; and the text of each code, in the order of their coming.
 
     `rows` are those that are meant, if not all. None of them may be null.

@@ -13,6 +13,7 @@ from ...errors import ConfigError
 from .._build import core
 
 Ints = NDArray[np.int64]
+RowNumbers = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 Before = Callable[[Ints, Ints], Flags]
 """Given positions, and the number of the search that looks at each: whether what is sought comes later."""
@@ -57,9 +58,10 @@ def order_by(major: NDArray[Any], minor: NDArray[Any]) -> Ints:
     return order if then is None else order[then]
 
 
-def ascending(values: NDArray[Any], rows: NDArray[np.int32] | None = None) -> Ints | None:
-    """The places of the values (in these rows) in ascending order, equal ones as they are; None if they are in it already.
+def ascending(values: NDArray[Any], rows: RowNumbers | None = None) -> Ints | None:
+    """The places of the values, or of those in `rows`, in ascending order; None if they are in it already.
 
+    Equal ones stay as they are.
     Where there are long runs, as in logs, NumPy merges them. Elsewhere its sort by digits, which it has for 16 bits,
     takes half as long as comparing, even three times over.
     """
@@ -82,11 +84,11 @@ def ascending(values: NDArray[Any], rows: NDArray[np.int32] | None = None) -> In
 
 
 def placed(
-    codes: NDArray[Any], size: int, sequence: Ints | None = None, rows: NDArray[np.int32] | None = None
-) -> tuple[NDArray[np.int32], Ints]:
+    codes: NDArray[Any], size: int, sequence: Ints | None = None, rows: RowNumbers | None = None
+) -> tuple[RowNumbers, Ints]:
     """Rows by their codes, which are below `size`, and where those of each code start; then the number of rows.
 
-    Those of one code come as they are, or in their `sequence`. They are called by their places, unless `rows` has names.
+    Those of one code come as they are, or in their `sequence`. They are known by their places, or by `rows`.
     """
     check_rows(len(codes))
     if core is not None:
