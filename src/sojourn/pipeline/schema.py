@@ -44,6 +44,9 @@ OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET, UNKNOWN = COUNTS = (
 )
 """What a what-if table has, beside RULE, WITHIN and WITHIN_MS: counts of operations, under each deadline."""
 
+GROUP = "group"
+"""Beside the columns of an outcome table, where operations are grouped: what the opening event says in that column."""
+
 CANCELLED_AT = "cancelled_at"
 """Beside the columns of an outcome table, inside the engines: the first cancellation, whatever the deadline."""
 
