@@ -39,7 +39,7 @@ def opened(plan: Plan, events: Rows, as_of: int | None = None, time: pa.DataType
         if len(operations.group):
             verdicts = kernel.judge(rule, grouped, operations, lanes, as_of)
             keys = groups.names.take(pa.array(operations.group))
-            yield outcome_table(rule, operations, verdicts, keys, time=time)
+            yield outcome_table(rule, operations, verdicts, keys, as_of=as_of, time=time)
 
 
 def on_one_key(
@@ -116,4 +116,5 @@ def _table(
     as_of: int | None,
     time: pa.DataType,
 ) -> pa.Table:
-    return outcome_table(rule, operations, kernel.judge(rule, events, operations, as_of=as_of), keys, ids, time)
+    verdicts = kernel.judge(rule, events, operations, as_of=as_of)
+    return outcome_table(rule, operations, verdicts, keys, ids, as_of, time)
