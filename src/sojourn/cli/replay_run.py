@@ -123,7 +123,7 @@ class ReplayRun:
                 replay.write(places.outcomes, places.quarantine, only_ended=self.outputs.is_only_ended)
         with screen.step("counting"):
             warnings = self._warnings(replay)
-            counts = summary(replay.tallies, replay.quarantined, engine, self.job.by, warnings)
+            counts = summary(replay.tallies, replay.quarantined, engine, self.job.by, warnings, replay.as_of)
         _write(places.summary, json.dumps(counts) + "\n")
         if places.report:
             _write(places.report, self._report(replay, engine).html())

@@ -17,12 +17,12 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from ..errors import ConfigError
-from ..rules import AsOf, Duration, Rule, duration_ms
+from ..rules import AsOf, Duration, Rule, checked_as_of, duration_ms
 from . import schema as S  # noqa: N812
 from .columns.normal import normal_schema, number_types
 from .plan import Plan
 from .results.deadlines import Deadline
-from .results.what_if import HAS_CANCELLED, MAY_CANCEL, PART, WhatIf
+from .results.what_if import PART, Together, WhatIf
 from .spark.operations import SparkOperations
 from .spark.parcels import LATEST, SHARD, UNUSABLE, shards_for
 from .spark.rows import arrow_schema, mapped, parcels, refuse_months
@@ -112,16 +112,26 @@ def quarantined_by_plan(events: DataFrame, plan: Plan, operations: DataFrame | N
     return aside if operations is None else aside.unionByName(SparkOperations(operations, plan).quarantined())
 
 
-def what_if(outcomes: DataFrame, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = ()) -> DataFrame:
-    """How the operations of an outcome table would have ended under other deadlines: `local.what_if`, lazily."""
+def what_if(
+    outcomes: DataFrame, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = (), as_of: AsOf = "log"
+) -> DataFrame:
+    """How the operations of an outcome table would have ended under other deadlines: `local.what_if`, lazily.
+
+    Unless `as_of` says where the log ended, the outcomes are gone through twice, so have them written or cached.
+    """
     asked = tuple(Deadline(duration_ms(within)) for within in withins)
-    counted = WhatIf(asked, (rules,) if isinstance(rules, Rule) else tuple(rules))
-    parts = outcomes.select(S.RULE, S.OUTCOME, *S.OUTCOME_TIMES).mapInArrow(counted, spark_schema(PART))
-    sums = [F.sum(name).alias(name) for name in (*S.COUNTS, HAS_CANCELLED)]
-    rows = parts.groupBy(S.RULE, S.WITHIN, S.WITHIN_MS, MAY_CANCEL).agg(*sums)
-    is_meant = F.col(MAY_CANCEL).isNull() | (F.col(MAY_CANCEL) == (F.col(HAS_CANCELLED) > 0))
-    position = F.array_position(F.array(*(F.lit(deadline.ms).cast("long") for deadline in asked)), F.col(S.WITHIN_MS))
-    return rows.where(is_meant).orderBy(S.RULE, position).select(*S.WHAT_IF.names)
+    counted = WhatIf(asked, (rules,) if isinstance(rules, Rule) else tuple(rules), checked_as_of(as_of))
+    rows = outcomes.select(S.RULE, S.OUTCOME, *S.OUTCOME_TIMES)
+    if as_of == "log":
+        rows = rows.crossJoin(F.broadcast(_end_of_log(outcomes)))
+    parts = rows.mapInArrow(counted, spark_schema(PART))
+    return parts.repartition(1).mapInArrow(Together(counted), spark_schema(S.WHAT_IF))
+
+
+def _end_of_log(outcomes: DataFrame) -> DataFrame:
+    """One row: where the log of a table ended, by its pending operations; null if it has none."""
+    seen_until = F.timestamp_millis(F.unix_millis(S.OPENED_AT) + F.col(S.WAITED_MS))
+    return outcomes.where(F.col(S.OUTCOME) == S.PENDING).agg(F.max(seen_until).alias(S.AS_OF))
 
 
 def _check(events: DataFrame, plan: Plan, *, opens: bool) -> None:

@@ -45,7 +45,7 @@ def opened(
         if len(operations.group):
             verdicts = kernel.judge(rule, grouped, operations, lanes, as_of)
             keys = _names_of(operations.group, groups.names)
-            table = outcome_table(rule, operations, verdicts, keys, time=time)
+            table = outcome_table(rule, operations, verdicts, keys, as_of=as_of, time=time)
             if plan.by is not None:
                 rows_that_open = lanes[rule.opens].rows
                 said = column_of(events, GROUP).take(pa.array(groups.order[rows_that_open]))
@@ -134,4 +134,5 @@ def _table(
     as_of: int | None,
     time: pa.DataType,
 ) -> pa.Table:
-    return outcome_table(rule, operations, kernel.judge(rule, events, operations, as_of=as_of), keys, ids, time)
+    verdicts = kernel.judge(rule, events, operations, as_of=as_of)
+    return outcome_table(rule, operations, verdicts, keys, ids, as_of, time)

@@ -82,16 +82,23 @@ def outcomes_by_plan(events: pa.Table, plan: Plan, operations: pa.Table | None =
     return Result(pa.concat_tables(decided), pa.concat_tables([aside, refused]), as_of)
 
 
-def what_if(outcomes: pa.Table, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = ()) -> pa.Table:
+def what_if(
+    outcomes: pa.Table, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = (), as_of: AsOf = "log"
+) -> pa.Table:
     """How the operations of an outcome table would have ended under other deadlines, as `schema.WHAT_IF`.
 
     It follows from `met_at`, without a second run. A cancellation after the deadline is not in the table: under a rule
     that cancels, what a longer deadline would have made of an expired operation is `unknown`. Whether a rule cancels is
     taken from `rules`; without them, from whether the table has a cancelled operation. Under `keeps_alive` an outcome
     does not tell what another deadline would have made of it: given in `rules`, all of it is unknown.
+
+    What the log did not see to the end of a longer deadline is `pending`. `share` is the share that completes,
+    estimated from what was seen (Kaplan-Meier: the cancelled and the pending are censored), between `share_low` and
+    `share_high` with 95 % confidence. `as_of` is where the log ended: "log", as the pending operations of the table
+    tell, or nowhere if it has none; a time; or "complete".
     """
     asked = [Deadline(duration_ms(within)) for within in withins]
-    return what_if_table(outcomes, asked, (rules,) if isinstance(rules, Rule) else rules)
+    return what_if_table(outcomes, asked, (rules,) if isinstance(rules, Rule) else rules, as_of)
 
 
 def _opened(plan: Plan, normal: Normal, as_of: int | None) -> Iterator[pa.Table]:

@@ -21,7 +21,6 @@ from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .columns.events import EventColumns
 from .files.source import ReadLog, Source
 from .plan import Plan, check_columns
-from .results.bins import Bins
 from .results.deadlines import Deadline
 from .results.groups import with_groups
 from .results.tally import Tallies, for_all, tally
@@ -175,13 +174,12 @@ def suspicious_times(replay: Replay) -> list[str]:
         f"rule {name!r}: ALL {of_rule.counts.opened:,} OPERATIONS OPEN {when}. Numbers there may be in another unit: "
         "name it with --unit s, ms, us, ns or yyyymmdd"
         for name, of_rule in replay.tallies.items()
-        if of_rule.counts.opened and (when := _suspicious_time(of_rule.opened_at))
+        if of_rule.counts.opened and (when := _suspicious_time(*of_rule.opened))
     ]
 
 
-def _suspicious_time(opened_at: Bins) -> str | None:
-    """What is wrong, if anything. The bins are a day wide at most, so that they tell the months apart."""
-    first, last = (int(opened_at.places[place]) * opened_at.width for place in (0, -1))
+def _suspicious_time(first: int, last: int) -> str | None:
+    """What is wrong, if anything."""
     if first >= YEAR_2200:
         return f"AFTER THE YEAR 2200, the first at {time_text(first)}"
     return f"IN JANUARY 1970, the last at {time_text(last)}" if first >= 0 and last < JANUARY_1970_ENDS else None

@@ -10,10 +10,11 @@ from .. import schema as S  # noqa: N812  (as F for Spark's functions)
 from ..columns.events import EventColumns
 from ..plan import Plan, check_columns
 from .rows import whole_ms
-from .tally import GROUP
+
+GROUP = "group"
+"""The column that says to which group an operation belongs, where an outcome table has one."""
 
 OPENED_MS = "opened_ms"
-
 
 OPENINGS = pa.schema([(S.RULE, pa.string()), (S.KEY, pa.string()), (OPENED_MS, pa.int64()), (GROUP, pa.string())])
 """Rule, key, time and group of events that open."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
+from ...rules import AsOf
 from .. import batch
 from .. import schema as S  # noqa: N812
 from ..replay import Job
@@ -56,14 +58,15 @@ class SparkReplay:
     @cached_property
     def tallies(self) -> Tallies:
         with self._counting():
-            rows = self._grouped().mapInArrow(_tallying(self._job), "tally binary").collect()
-        counts = merged(pickle.loads(row.tally) for row in rows)
+            counting = _tallying(self._job, self._end() if self._counts_what_was_written() else "log")
+            rows = self._grouped().mapInArrow(counting, "tally binary").collect()
+        counts = merged(pickle.loads(zlib.decompress(row.tally)) for row in rows)
         return for_all(self._job.rules, counts, self._job.what_if)
 
     @property
     def as_of(self) -> int | None:
-        self.tallies  # noqa: B018  (so that the log has been read)
-        return self._job.plan.end_of_log(self._passed.latest)
+        ends = [tally.as_of for tally in self.tallies.values() if tally.counts.opened]
+        return ends[0] if ends else self._job.plan.end_of_log(self._passed.latest)
 
     @cached_property
     def quarantined(self) -> Counter[str]:
@@ -104,9 +107,17 @@ class SparkReplay:
         return with_groups(self._counted(), self._job.by, self._job.plan, self._events, self._operations)
 
     def _counted(self) -> DataFrame:
-        """What is counted: what was written, unless a what-if needs cancellations, which are not written."""
+        return self._outcomes if self._counts_what_was_written() else self._decided
+
+    def _counts_what_was_written(self) -> bool:
+        """If that tells enough: no cancellations for a what-if, nor how far operations go that are given."""
         needs_cancellations = bool(self._job.what_if) and any(rule.cancels is not None for rule in self._job.rules)
-        return self._outcomes if self._is_written and not needs_cancellations else self._decided
+        return self._is_written and not needs_cancellations and self._operations is None
+
+    def _end(self) -> AsOf:
+        """Where the log ends, once it has been read."""
+        end = self._job.plan.end_of_log(self._passed.latest)
+        return "complete" if end is None else end
 
     @contextmanager
     def _counting(self) -> Iterator[None]:
@@ -135,12 +146,13 @@ class Passed:
         return self.seen.get[LATEST] if self.is_over else None
 
 
-def _tallying(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _tallying(job: Job, as_of: AsOf) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     what_if, rules = job.what_if, job.rules
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tallies = merged(tally(table, what_if, rules) for table in _tables(batches))
-        yield pa.record_batch({"tally": pa.array([pickle.dumps(tallies)], pa.binary())})
+        tallies = merged(tally(table, what_if, rules, as_of) for table in _tables(batches))
+        packed = zlib.compress(pickle.dumps(tallies), level=1)
+        yield pa.record_batch({"tally": pa.array([packed], pa.binary())})
 
     return count
 

@@ -17,6 +17,7 @@ _TYPES = {
     pa.int64(): T.LongType(),
     pa.binary(): T.BinaryType(),
     pa.bool_(): T.BooleanType(),
+    pa.float64(): T.DoubleType(),
 }
 
 
