@@ -10,24 +10,27 @@ from time import perf_counter
 
 
 class Phases:
-    """Seconds by phase. Work that threads do side by side counts as long as each of them takes."""
+    """Seconds by phase. What several threads do side by side is divided by their number."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._seconds: dict[str, float] = defaultdict(float)
 
     @contextmanager
-    def __call__(self, name: str) -> Iterator[None]:
-        """Whatever runs inside is of this phase."""
+    def __call__(self, name: str, threads: int = 1) -> Iterator[None]:
+        """Whatever runs inside is of this phase, in one of so many threads."""
         start = perf_counter()
         try:
             yield
         finally:
-            self.add(name, perf_counter() - start)
+            self.add(name, (perf_counter() - start) / threads)
 
     def add(self, name: str, seconds: float) -> None:
         with self._lock:
             self._seconds[name] += seconds
+
+    def total(self) -> float:
+        return sum(self._seconds.values())
 
     def seconds(self) -> dict[str, float]:
         return {name: round(seconds, 3) for name, seconds in self._seconds.items()}

@@ -29,6 +29,10 @@ class ReadLog(NamedTuple):
 class Part(Protocol):
     """Some rows of a log."""
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all its columns."""
+
     def read(self, columns: Collection[str] | None = None) -> ReadLog:
         """The rows, anew each time; with these columns only, if they are named."""
 
@@ -38,6 +42,10 @@ class TablePart:
     """Rows that have been read."""
 
     log: ReadLog
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.log.events.column_names)
 
     def read(self, columns: Collection[str] | None = None) -> ReadLog:
         events = self.log.events
@@ -50,6 +58,10 @@ class DatasetPart:
 
     files: dataset.Dataset
 
+    @property
+    def names(self) -> list[str]:
+        return list(self.files.schema.names)
+
     def read(self, columns: Collection[str] | None = None) -> ReadLog:
         return ReadLog(meanings.read(self.files, columns), nothing())
 
@@ -60,7 +72,7 @@ class CsvPart:
 
     file: CsvFile
     records: Records
-    names: tuple[str, ...]
+    names: list[str]
 
     def read(self, columns: Collection[str] | None = None) -> ReadLog:
         rows = self.file.parsed(self.records)
@@ -90,16 +102,20 @@ def _row_groups(fragment: dataset.Fragment) -> Iterator[dataset.Fragment]:
     for group in fragment.row_groups:
         chosen.append(group.id)
         rows += group.num_rows
-        if rows >= ROWS_AT_ONCE or group is fragment.row_groups[-1]:
+        if rows >= ROWS_AT_ONCE:
             yield fragment.subset(row_group_ids=chosen)
             chosen, rows = [], 0
     if chosen:
         yield fragment.subset(row_group_ids=chosen)
 
 
-def csv_parts(paths: Collection[str], format: CsvFormat) -> Iterator[Part]:
-    """Files block by block, all with the columns that any of them has."""
-    names = tuple(dict.fromkeys(name for path in paths for name in CsvFile(path, format).names))
+def csv_names(paths: Collection[str], format: CsvFormat) -> list[str]:
+    """The columns of some files, in order of appearance."""
+    return list(dict.fromkeys(name for path in paths for name in CsvFile(path, format).names))
+
+
+def csv_parts(paths: Collection[str], format: CsvFormat, names: list[str]) -> Iterator[Part]:
+    """Files block by block, all with these columns."""
     for path in paths:
         file = CsvFile(path, format)
         for records in file.records():

@@ -20,7 +20,7 @@ from pyarrow import dataset
 from ...errors import SourceError
 from . import meanings, texts, xes
 from .options import CsvFormat
-from .parts import Part, csv_parts, dataset_parts, nothing, table_parts
+from .parts import Part, csv_names, csv_parts, dataset_parts, nothing, table_parts
 from .parts import ReadLog as ReadLog
 
 FORMATS = {
@@ -79,7 +79,10 @@ class Source:
             _refuse_options(self)
             yield from dataset_parts(_dataset(self, dictionary_columns))
         elif self.format == "csv":
-            yield from csv_parts(files_of(self.path), CsvFormat.of(self.options))
+            paths, format = files_of(self.path), CsvFormat.of(self.options)
+            names = csv_names(paths, format)
+            check_any(names, self)
+            yield from csv_parts(paths, format, names)
         else:
             yield from table_parts(self.read())
 
