@@ -131,7 +131,12 @@ def test_what_has_not_been_seen_to_the_end_of_a_longer_deadline_is_pending() -> 
     table = local.outcomes(as_table(log), rule, unit="ms", as_of=30).outcomes
     rows = local.what_if(table, [10, 12, 25, 26]).to_pylist()
     names = ("completed", "met_late", "never_met", "pending")
-    assert [tuple(row[name] for name in names) for row in rows] == [(0, 1, 1, 1), (1, 0, 1, 1), (1, 0, 1, 1), (1, 0, 0, 2)]
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        (0, 1, 1, 1),
+        (1, 0, 1, 1),
+        (1, 0, 1, 1),
+        (1, 0, 0, 2),
+    ]
     # c was seen for 5 ms: of the two that were seen for longer one completed.
     assert [row["share"] for row in rows] == [0, 0.5, 0.5, 0.5]
     assert all(row["share_low"] <= row["share"] <= row["share_high"] for row in rows)

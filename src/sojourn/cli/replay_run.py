@@ -17,6 +17,7 @@ from ..pipeline.columns.times import time_of
 from ..pipeline.files.drafts import DISK, Drafts, FileStore
 from ..pipeline.files.source import Source, is_remote
 from ..pipeline.local_replay import LocalReplay
+from ..pipeline.phases import age
 from ..pipeline.replay import Job, Replay, doubts, suspicious_times
 from ..pipeline.report import Report
 from ..pipeline.results.compare import Difference, differences
@@ -123,10 +124,13 @@ class ReplayRun:
 
     def _deliver(self, replay: Replay, engine: str, screen: Screen, places: Places, drafts: Drafts) -> None:
         """Whatever fails, earlier outputs are still there: nothing is moved into its place before all is written."""
+        start = round(age(), 3)
         with screen.step(f"replaying {self.job.source.path} {WHERE[replay.engine]}"):
             replay.write(places.outcomes, places.quarantine, only_ended=self.outputs.is_only_ended)
             warnings = self._warnings(replay)
-            counts = summary(replay.tallies, replay.quarantined, engine, self.job.by, warnings, replay.as_of)
+            tallies, aside, as_of = replay.tallies, replay.quarantined, replay.as_of
+            phases = {"start": start, **replay.phases.seconds()}
+            counts = summary(tallies, aside, engine, self.job.by, warnings, as_of, phases)
         _write(places.summary, json.dumps(counts) + "\n")
         if places.report:
             _write(places.report, self._report(replay, engine).html())

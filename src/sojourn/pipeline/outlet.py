@@ -14,47 +14,98 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
+from .deal import in_parallel
 from .gather import THREADS
 from .phases import Phases
 from .replay import counted
 from .results.tally import Tallies, merged
 
 ROWS_AT_ONCE = 1 << 19
-"""How many rows a group of a file has, about."""
+"""About how many rows are counted at once, and how many a group of a file has: fewer would cost more each."""
 
 REPEATED = [S.RULE, S.OUTCOME, S.DECIDED_BY, S.MISSING]
 """The columns that say the same again and again: only those are worth a dictionary."""
 
 
 class TableFile:
-    """A file of rows. They wait until there are enough for a group."""
+    """A file of rows, in groups as they are written. It is made with the first, or when it is closed."""
 
     def __init__(self, path: str, schema: pa.Schema, repeated: list[str]) -> None:
-        self._waiting: list[pa.Table] = []
-        self._rows = 0
-        self._writer = parquet.ParquetWriter(path, schema, use_dictionary=repeated, store_schema=False)
+        self._path, self._schema, self._repeated = path, schema, repeated
+        self._writer: parquet.ParquetWriter | None = None
 
     def write(self, rows: pa.Table) -> None:
-        self._waiting.append(rows)
-        self._rows += len(rows)
-        if self._rows >= ROWS_AT_ONCE:
-            self._flush()
+        self._opened().write_table(rows, row_group_size=max(1, len(rows)))
 
     def close(self) -> None:
-        self._flush()
-        self._writer.close()
+        self._opened().close()
 
-    def _flush(self) -> None:
-        if self._rows:
-            self._writer.write_table(pa.concat_tables(self._waiting), row_group_size=self._rows)
+    def _opened(self) -> parquet.ParquetWriter:
+        if self._writer is None:
+            Path(self._path).parent.mkdir(parents=True, exist_ok=True)
+            # Without Arrow's own schema, in which a column would be what it was to us, and not what it is to readers.
+            options = {"use_dictionary": self._repeated, "store_schema": False}
+            self._writer = parquet.ParquetWriter(self._path, self._schema, **options)
+        return self._writer
+
+
+class Basket:
+    """Outcomes, as `schema.DECIDED`, that wait until there are enough of them to be counted and written.
+
+    `tally` counts some; `file` is where they are written, if they are, without those that are pending if `only_ended`.
+    `threads` says how many baskets are in use side by side.
+    """
+
+    def __init__(
+        self,
+        tally: Callable[[pa.Table], Tallies],
+        file: TableFile | None,
+        phases: Phases,
+        *,
+        only_ended: bool = False,
+        threads: int = 1,
+    ) -> None:
+        self._tally = tally
+        self._file = file
+        self._phases = phases
+        self._only_ended = only_ended
+        self._threads = threads
+        self._waiting: list[pa.Table] = []
+        self._rows = 0
+        self._tallies: list[Tallies] = []
+
+    def add(self, decided: pa.Table) -> None:
+        self._waiting.append(decided)
+        self._rows += len(decided)
+        if self._rows >= ROWS_AT_ONCE:
+            self._empty()
+
+    def close(self) -> Tallies:
+        """The tallies of all."""
+        self._empty()
+        with self._phases("write"):
+            if self._file is not None:
+                self._file.close()
+        with self._phases("count"):
+            return merged(self._tallies)
+
+    def _empty(self) -> None:
+        if not self._rows:
+            return
+        decided = pa.concat_tables(self._waiting)
         self._waiting, self._rows = [], 0
+        with self._phases("count", self._threads):
+            self._tallies.append(self._tally(decided))
+        if self._file is not None:
+            with self._phases("write", self._threads):
+                rows = decided.select(S.OUTCOMES.names)
+                self._file.write(rows.filter(pc.not_equal(rows[S.OUTCOME], S.PENDING)) if self._only_ended else rows)
 
 
 class Outlet:
-    """Takes outcomes, as `schema.DECIDED`, from any thread. There are as many files as threads that write at a time.
+    """Takes outcomes, as `schema.DECIDED`, from any thread. There is a basket for each thread that is at work.
 
-    `tally`   counts some outcomes.
-    `folder`  where they are written, if they are; without those that are pending, if `only_ended`.
+    `folder`  where they are written, if they are.
     `keeps`   whether they are kept.
     """
 
@@ -69,25 +120,21 @@ class Outlet:
     ) -> None:
         self._tally = tally
         self._phases = phases
-        self._folder = None if folder is None else Path(folder)
+        self._folder = folder
         self._only_ended = only_ended
         self._lock = Lock()
-        self._files: list[TableFile] = []
-        self._free: list[TableFile] = []
-        self._tallies: list[Tallies] = []
+        self._baskets: list[Basket] = []
+        self._free: list[Basket] = []
         self._kept: list[pa.Table] | None = [] if keeps else None
 
     def take(self, decided: pa.Table) -> None:
-        with self._phases("count", THREADS):
-            counts = self._tally(decided)
         with self._lock:
-            self._tallies.append(counts)
+            basket = self._free.pop() if self._free else self._new_basket()
             if self._kept is not None:
                 self._kept.append(decided)
-        if self._folder is not None:
-            with self._phases("write", THREADS):
-                rows = decided.select(S.OUTCOMES.names)
-                self._write(rows.filter(pc.not_equal(rows[S.OUTCOME], S.PENDING)) if self._only_ended else rows)
+        basket.add(decided)
+        with self._lock:
+            self._free.append(basket)
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
@@ -99,13 +146,9 @@ class Outlet:
 
     def close(self) -> Tallies:
         """The tallies of all. If a folder is named there is a file, even if there are no outcomes."""
-        with self._phases("write"):
-            if self._folder is not None and not self._files:
-                self._write(S.OUTCOMES.empty_table())
-            for file in self._files:
-                file.close()
-        with self._phases("count"):
-            return merged(self._tallies)
+        if not self._baskets:
+            self._new_basket()
+        return merged(in_parallel(Basket.close, self._baskets))
 
     def kept(self) -> pa.Table | None:
         """All outcomes, if they were kept."""
@@ -113,19 +156,12 @@ class Outlet:
             return None
         return pa.concat_tables(self._kept) if self._kept else S.DECIDED.empty_table()
 
-    def _write(self, rows: pa.Table) -> None:
-        with self._lock:
-            file = self._free.pop() if self._free else self._new_file()
-        file.write(rows)
-        with self._lock:
-            self._free.append(file)
-
-    def _new_file(self) -> TableFile:
-        assert self._folder is not None
-        self._folder.mkdir(parents=True, exist_ok=True)
-        path = self._folder / f"part-{len(self._files):05}.parquet"
-        self._files.append(TableFile(str(path), S.OUTCOMES, REPEATED))
-        return self._files[-1]
+    def _new_basket(self) -> Basket:
+        path = None if self._folder is None else str(Path(self._folder) / f"part-{len(self._baskets):05}.parquet")
+        file = None if path is None else TableFile(path, S.OUTCOMES, REPEATED)
+        basket = Basket(self._tally, file, self._phases, only_ended=self._only_ended, threads=THREADS)
+        self._baskets.append(basket)
+        return basket
 
 
 class QuarantineOutlet:
@@ -136,7 +172,6 @@ class QuarantineOutlet:
         self._kept: list[pa.Table] | None = [] if keeps else None
         self.reasons: Counter[str] = Counter()
         if folder is not None:
-            Path(folder).mkdir(parents=True, exist_ok=True)
             self._file = TableFile(str(Path(folder) / "part-00000.parquet"), S.QUARANTINE, [S.RULE, S.REASON])
 
     def take(self, rows: pa.Table) -> None:

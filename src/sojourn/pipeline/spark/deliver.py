@@ -12,16 +12,16 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from ...errors import SourceError
 from ...rules import AsOf, Rule
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
-from ..outlet import REPEATED, TableFile
+from ..outlet import REPEATED, Basket, TableFile
 from ..phases import Phases
 from ..results.deadlines import Deadline
 from ..results.tally import Tallies, merged, tally
@@ -39,7 +39,7 @@ SCHEMA = pa.schema([field.with_type(TIME) if field.type == S.TIME else field for
 
 @dataclass(frozen=True)
 class Deliver:
-    """In a task: decides, counts and writes. Gives one row: the file, if there is one, the tallies and the phases."""
+    """In a task: decides, counts and writes. Gives one row: the file, if one is asked for, tallies and phases."""
 
     decide: Work
     rules: tuple[Rule, ...]
@@ -50,35 +50,20 @@ class Deliver:
     schema = pa.schema([(FILE, pa.string()), (TALLY, pa.binary()), (SECONDS, pa.map_(pa.string(), pa.float64()))])
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        phases, tallies, file = Phases(), [], None
-        path = None if self.folder is None else Path(self.folder, ATTEMPTS, f"{uuid4().hex}.parquet")
-        decided = iter(self.decide(batches))
-        while True:
-            with phases("decide"):
-                batch = next(decided, None)
-            if batch is None:
-                break
-            rows = pa.Table.from_batches([batch])
-            with phases("count"):
-                tallies.append(tally(rows, self.what_if, self.rules))
-            if path is not None:
-                with phases("write"):
-                    file = file or self._opened(path)
-                    file.write(self._written(rows))
-        with phases("write"):
-            if file is not None:
-                file.close()
-        name, seconds = str(path) if file is not None else None, list(phases.seconds().items())
-        told = {FILE: name, TALLY: packed(merged(tallies)), SECONDS: seconds}
+        phases = Phases()
+        path = None if self.folder is None else str(Path(self.folder, ATTEMPTS, f"{uuid4().hex}.parquet"))
+        file = None if path is None else TableFile(path, SCHEMA, REPEATED)
+        basket = Basket(self._tally, file, phases, only_ended=self.only_ended)
+        start = perf_counter()
+        for batch in self.decide(batches):
+            basket.add(pa.Table.from_batches([batch]))
+        phases.add("decide", perf_counter() - start - phases.total())
+        tallies = packed(basket.close())
+        told = {FILE: path, TALLY: tallies, SECONDS: list(phases.seconds().items())}
         yield pa.RecordBatch.from_pylist([told], self.schema)
 
-    def _opened(self, path: Path) -> TableFile:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return TableFile(str(path), SCHEMA, REPEATED)
-
-    def _written(self, rows: pa.Table) -> pa.Table:
-        shown = rows.select(S.OUTCOMES.names)
-        return shown.filter(pc.not_equal(shown[S.OUTCOME], S.PENDING)) if self.only_ended else shown
+    def _tally(self, decided: pa.Table) -> Tallies:
+        return tally(decided, self.what_if, self.rules)
 
 
 def delivered(parcels: DataFrame, deliver: Deliver, phases: Phases) -> Tallies:
