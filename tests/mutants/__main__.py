@@ -44,6 +44,7 @@ TABLES: dict[str, list[list[str]]] = {
     ],
     "batch": [
         [
+            "tests/parity/test_passes.py",
             "tests/parity/test_worker.py",
             "tests/parity/test_local.py",
             "tests/parity/test_operations.py",

@@ -17,7 +17,7 @@ import pyarrow as pa
 from ..rules import Rule
 from . import kernel
 from .columns.grouping import by_key, by_key_and_asked, first_said
-from .columns.normal import column_of, has_sources, kernel_events
+from .columns.normal import column_of, kernel_events
 from .columns.operations import OPERATION, Given
 from .columns.outcomes import outcome_table
 from .kernel import Events, Operations
@@ -78,7 +78,7 @@ def on_one_key(
 
 def handed_schema(plan: Plan, events: pa.Schema) -> pa.Schema:
     """Events on their way to an operation that waits on several keys."""
-    source = [pa.field(SOURCE, pa.int64())] * (SOURCE in plan.columns and not has_sources(plan))
+    source = [pa.field(SOURCE, pa.int64())] * (SOURCE in plan.columns and not plan.has_sources)
     return pa.schema([pa.field(OPERATION, pa.int64()), *[field for field in events if field.name != KEY], *source])
 
 
@@ -98,7 +98,7 @@ def handed(plan: Plan, events: Rows, watches: Rows, origin: int) -> Iterator[pa.
         operation, row = kernel.counted(rule, grouped, operations)
         rows = events.select([name for name in events.schema.names if name != KEY]).take(pa.array(groups.order[row]))
         columns = {OPERATION: number[chosen[operation]]}
-        if not has_sources(plan) and grouped.source is not None:
+        if not plan.has_sources and grouped.source is not None:
             columns[SOURCE] = grouped.source[row] | (origin << 32)
         columns |= {name: column_of(rows, name) for name in schema.names if name not in columns}
         yield record_batch(schema, [columns[name] for name in schema.names])

@@ -80,6 +80,11 @@ class Plan:
         return list(dict.fromkeys(named))
 
     @property
+    def has_sources(self) -> bool:
+        """Whether events have a column of sources that is not their key."""
+        return self.columns.get(SOURCE, self.columns[KEY]) != self.columns[KEY]
+
+    @property
     def dictionary_columns(self) -> set[str]:
         """The columns of texts with few different values, by the log's own names: they are read as dictionaries."""
         few = {self.columns[name] for name in (KIND, SOURCE) if name in self.columns} | (

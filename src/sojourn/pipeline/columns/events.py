@@ -52,7 +52,8 @@ class EventColumns:
         """Read the columns that rules ask for now, each by a thread of its own, if that is worth it."""
         if len(self._table) >= ENOUGH_ROWS:
             numbers = [partial(self.amount, name) for name in self._plan.numbers]
-            columns = [partial(getattr, self, name) for name in ("key", "kind_code", "at", "source_code")]
+            sources = "source_code" if self._plan.has_sources else "source"
+            columns = [partial(getattr, self, name) for name in ("key", "kind_code", "at", sources)]
             in_parallel(_called, [*columns, *numbers])
 
     @cached_property

@@ -69,16 +69,11 @@ def number_types(plan: Plan, log: pa.Schema) -> dict[str, pa.DataType]:
 
 def normal_schema(plan: Plan, numbers: Mapping[str, pa.DataType], *, opens: bool = True) -> pa.Schema:
     """The normal form with numbers of these types; `opens` says whether events open operations."""
-    source = [(SOURCE, pa.string())] * has_sources(plan)
+    source = [(SOURCE, pa.string())] * plan.has_sources
     named = [(number_column(i), numbers[name]) for i, name in enumerate(plan.numbers)]
     deadlines = [(deadline_column(i), pa.int64()) for i, _ in enumerate(plan.withins) if opens]
     group = [(GROUP, pa.string())] * (opens and plan.by is not None)
     return pa.schema([(KEY, pa.string()), (KIND, pa.int16()), (AT, pa.int64()), *source, *named, *deadlines, *group])
-
-
-def has_sources(plan: Plan) -> bool:
-    """Whether events have a column of sources that is not their key."""
-    return plan.columns.get(SOURCE, plan.columns[KEY]) != plan.columns[KEY]
 
 
 def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *, opens: bool = True) -> Normal:
@@ -111,7 +106,7 @@ def _latest(at: Ints, is_usable: Flags, reasons: list[Reasons]) -> int | None:
 
 def _columns(log: EventColumns, plan: Plan, *, opens: bool, has_codes: bool) -> dict[str, Any]:
     columns: dict[str, Any] = {KEY: log.key.values, KIND: log.kind_code, AT: log.at.ms}
-    if log.source is not None and has_sources(plan):
+    if log.source is not None and plan.has_sources:
         columns[SOURCE] = log.source_code if has_codes else log.source.values
     columns |= {number_column(i): log.number_column(name) for i, name in enumerate(plan.numbers)}
     if opens:

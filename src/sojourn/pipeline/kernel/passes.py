@@ -68,7 +68,7 @@ def previous(before: Ints, starts: Ints, sources: NDArray[Any]) -> Ints:
     `before` says how many of them come before each row of `starts`' groups; `sources` are theirs.
     """
     most = int(sources.max(initial=0))
-    if core is not None and most <= 2 * len(sources) and int(sources.min(initial=0)) >= 0:
+    if core is not None and most <= 8 * len(sources) and int(sources.min(initial=0)) >= 0:
         return np.asarray(core.previous(before, starts, sources, most))
     group = np.repeat(np.arange(len(starts) - 1), np.diff(before[starts]))
     order = order_by(group, sources)
