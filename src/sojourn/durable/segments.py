@@ -102,16 +102,19 @@ def headers(files: Files, segments: list[int]) -> list[Header]:
     return found
 
 
-def walk(files: Files, found: list[Header], start: Position) -> Generator[Record, None, Tail]:
+def walk(
+    files: Files, found: list[Header], start: Position, until: Position | None = None
+) -> Generator[Record, None, Tail]:
     """The records from a position on, in order, without headers; returns where the log ends.
 
     A last record that is not whole is the tail of a write that was cut off; anywhere else it is damage.
     """
+    last_end = None if until is None else until.offset
     tail = Tail(start, 0)
     for i, header in enumerate(found):
         if header.segment < start.segment:
             continue
-        end = found[i + 1].previous_end if i + 1 < len(found) else None
+        end = found[i + 1].previous_end if i + 1 < len(found) else last_end
         offset = start.offset if header.segment == start.segment else 0
         tail = yield from _walk_segment(files, header.segment, offset, end)
     return tail
