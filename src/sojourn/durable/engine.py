@@ -75,6 +75,8 @@ class Engine:
         self._told: list[Wait] = []
         self._nap: list[TimerTask] = []
         self._nap_until: int | None = None
+        self._revoked: dict[int, Wait] = {}
+        """What was to be told in a group that failed: it goes on."""
         self._is_failing = False
         self.torn_bytes = 0
         since = time_text(timer.clock.wall_ns() // 1_000_000)
@@ -281,6 +283,7 @@ class Engine:
             self._is_failing = True
             self._report(error)
         self._is_stale = self._is_stale or bool(self._group)
+        self._revoked.update({wait.seq: wait for wait in self._told})
         if self._is_stale:
             try:
                 self._rebuild()
@@ -289,8 +292,9 @@ class Engine:
 
     def _rebuild(self) -> None:
         """Build the state anew from what is acknowledged. Waits that people hold stay the same objects."""
-        known = {**self.state.waits, **self.state.untold}
+        known = {**self.state.waits, **self.state.untold, **self._revoked}
         self.state = recover(self.files, self._owner, known, self.log.position).state
+        self._revoked = {}
         self._is_stale = False
 
     def _report(self, error: BaseException) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..clock import ManualClock
 from ..errors import PurgatoryClosedError
 from ..hub._blocking import refuse_to_stop_the_driver
-from .wait import Wait, handing
+from .wait import DONE, Wait, handing
 
 if TYPE_CHECKING:
     from ..timer import SystemTimer
@@ -57,6 +57,8 @@ def strand(waits: list[Wait], name: str) -> None:
     """The hub is closed: whoever waits for one of these in this process is told so. Callbacks are not called."""
     for wait in waits:
         with handing:
+            if wait._callbacks is DONE:
+                continue
             held, wait._callbacks = wait._callbacks, None
         for one in held if type(held) is list else [held]:
             if isinstance(one, Sleeper):
