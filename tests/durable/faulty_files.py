@@ -1,8 +1,8 @@
 """A disk in memory that remembers everything that was done to it, and can lose what was not synced.
 
-Every change is an operation in `journal`. `disk_after` gives what a crash after some of them may leave: what was synced is
-there; of the rest, as the chooser says, each sector of a write and each change of the folder is there or not. Faults can be
-planted for the operations to come: a full disk, an error on sync, a read-only file system.
+Every change is an operation in `journal`. `disk_after` gives what a crash after some of them may leave: what was synced
+is there; of the rest, as the chooser says, each sector of a write and each change of the folder is there or not. Faults
+can be planted for the operations to come: a full disk, an error on sync, a read-only file system.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FaultyAppender:
 
 
 class FaultyFiles:
-    """`room` is how many bytes may still be written; `failing` maps operations ("write", "sync", "create") to errors."""
+    """`room` is how many bytes may still be written; `failing` maps "write", "sync" and "create" to errors."""
 
     def __init__(self, contents: dict[str, bytes] | None = None) -> None:
         self.contents = dict(contents or {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from random import Random
 from typing import Any, NamedTuple
 
@@ -68,7 +69,5 @@ def step(scene: Scene, random: Random) -> None:
 def wait(scene: Scene, random: Random, key: str) -> None:
     keys = random.choice((key, list(KEYS)))
     given_id = None if random.random() < 0.5 else f"w{random.randrange(4)}"
-    try:
+    with suppress(sj.IdTakenError):
         scene.hub.wait(keys, rule=random.choice(("shipped", "funded")), id=given_id, payload=random.choice((None, [1])))
-    except sj.IdTakenError:
-        pass

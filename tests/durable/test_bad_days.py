@@ -66,8 +66,7 @@ def test_a_disk_that_fails_when_a_segment_is_full_is_no_loss() -> None:
     scene = Scene(segment_bytes=700)
     scene.files.failing = {"create": errno.ENOSPC}
     with pytest.raises(sj.DiskError):
-        for i in range(100):
-            scene.hub.wait(f"k{i}", "paid", 100)
+        [scene.hub.wait(f"k{i}", "paid", 100) for i in range(100)]
     pending = scene.hub.pending
     scene.files.failing = {}
     scene.hub.wait("k", "paid", 100)
@@ -139,7 +138,7 @@ def test_a_folder_of_a_newer_format_is_refused_with_both_versions(scene: Scene) 
     scene.hub.close()
     name = segment_name(1)
     scene.files.contents[name] = scene.files.contents[name].replace(b"SOJOURN LOG 1\n", b"SOJOURN LOG 7\n")
-    with pytest.raises(sj.FormatError, match="format 7.*format 1"):
+    with pytest.raises(sj.FormatError, match=r"format 7.*format 1"):
         scene.open()
 
 
@@ -168,7 +167,7 @@ def test_old_segments_go_once_two_snapshots_have_them_and_outcomes_say_so() -> N
     scene.check()
     hub = scene.reopen()
     assert hub.stats().expired == 60
-    with pytest.raises(sj.OutcomesGoneError, match="outcomes after 0 are gone.*the oldest kept is"):
+    with pytest.raises(sj.OutcomesGoneError, match=r"outcomes after 0 are gone.*the oldest kept is"):
         list(hub.outcomes())
     assert [outcome.number for outcome in hub.outcomes(after=58)] == [59, 60]
 
@@ -235,7 +234,7 @@ def test_opening_after_too_long_a_time_asks_for_a_larger_max_step(scene: Scene) 
     scene.hub.wait("k", "paid", "1 day")
     scene.hub.close()
     scene.clock.step_wall(30 * 86_400_000)
-    with pytest.raises(sj.ClockStepError, match="30 days later.*larger max_step"):
+    with pytest.raises(sj.ClockStepError, match=r"30 days later.*larger max_step"):
         scene.open()
     assert scene.open(max_step="60 days").pending == 0
 

@@ -70,12 +70,12 @@ def test_a_record_of_a_later_version_is_refused_by_name(monkeypatch: pytest.Monk
     monkeypatch.setattr(r, "VERSION", 3)
     data = r.framed(r.CLOSE, b"[1]", 0)
     monkeypatch.setattr(r, "VERSION", 1)
-    with pytest.raises(FormatError, match="version 3.*up to 1"):
+    with pytest.raises(FormatError, match=r"version 3.*up to 1"):
         list(r.records(data, 0, len(data), "log-1"))
 
 
 def test_a_file_of_a_later_format_is_refused_with_both_versions() -> None:
-    with pytest.raises(FormatError, match="format 9.*up to format 1"):
+    with pytest.raises(FormatError, match=r"format 9.*up to format 1"):
         r.start_of_records(b"SOJOURN LOG 9\n", "LOG", "log-1")
 
 

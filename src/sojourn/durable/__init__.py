@@ -22,9 +22,9 @@ Read `state.py` first: what records mean. Then, from the disk upwards:
 
 Where more can be joined on:
 
-* An index on disk for waits beyond the horizon: `State.enter`, `State.expect_end` and `State.end` are the only places in
-  which a wait comes, moves and goes; `Due.first` says what to bring in next; `State.watching` and `State.find` are how
-  signals and people reach one.
+* An index on disk for waits beyond the horizon: `State.enter`, `State.expect_end` and `State.end` are the only places
+  in which a wait comes, moves and goes; `Due.first` says what to bring in next; `State.watching` and `State.find` are
+  how signals and people reach one.
 * The log as a data set: `Upkeep(before_removal=)` is asked before a sealed segment goes; `segments.headers` and `walk`
   read sealed segments beside the owner; a record of outcomes has whole rows (`wait.told_of`).
 * Verification, inspection, salvage: `segments.walk` with `records.NAMES`; `recovery.recover` raises where an outcome is

@@ -15,7 +15,7 @@ def _row(byte: int) -> int:
 TABLE = tuple(map(_row, range(256)))
 
 
-def crc32c(data: bytes, crc: int = 0) -> int:
+def crc32c(data: bytes | memoryview, crc: int = 0) -> int:
     """The checksum of `data`; of what follows data whose checksum is `crc`, the checksum of both."""
     crc ^= 0xFFFFFFFF
     table = TABLE

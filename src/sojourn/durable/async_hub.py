@@ -1,7 +1,7 @@
 """`AsyncHub` with a data folder: the loop never waits for the disk.
 
-A verb takes its turn at once and returns a future of its answer; the group is written by a thread of the hub's own. On a
-`ManualClock` everything happens in the calling thread.
+A verb takes its turn at once and returns a future of its answer; the group is written by a thread of the hub's own. On
+a `ManualClock` everything happens in the calling thread.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import builtins
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ..clock import ManualClock
 from ..hub._coroutines import Coroutines
@@ -44,7 +44,7 @@ class Opening:
         return (yield from wait.__await__())
 
 
-class AsyncDurableHub(DurableFace, AsyncHub):
+class AsyncDurableHub(DurableFace, AsyncHub):  # type: ignore[misc]
     """Waits and signals on the running asyncio loop, in a folder: `AsyncHub(name, data=folder)`.
 
     Verbs that write return futures: `await hub.signal(...)` is answered when it is on the disk, and is carried out
@@ -63,7 +63,7 @@ class AsyncDurableHub(DurableFace, AsyncHub):
     async def __aexit__(self, *exc_info: object) -> None:
         await asyncio.get_running_loop().run_in_executor(None, self.close)
 
-    def close(self, *, cancel_pending: bool = False) -> builtins.list[Wait]:
+    def close(self, *, cancel_pending: bool = False) -> builtins.list[Wait]:  # type: ignore[override]
         left = super().close(cancel_pending=cancel_pending)
         self._writer.shutdown()
         return left

@@ -103,7 +103,7 @@ class Committer:
             return not was_led
 
     def lead(self, own: Request[Any] | None = None) -> None:
-        """Carry out groups until the leader's own request is answered, then hand on; without one, until none is left."""
+        """Carry out groups until the leader's own request is answered; without one, until none is left."""
         afterwards: list[Callable[[], object]] = []
         try:
             while (own is not None and not own.is_answered) or not self._hand_on():

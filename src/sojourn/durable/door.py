@@ -43,7 +43,9 @@ def id_text(what: str, given: object) -> str | None:
     if not isinstance(given, str) or not given:
         raise NotStorableError(f"{what}={given!r} is not a text; a log keeps texts only: use str(...)")
     if given.startswith("#"):
-        raise NotStorableError(f"{what}={given!r} starts with '#', as the ids that the hub makes up do; use another one")
+        raise NotStorableError(
+            f"{what}={given!r} starts with '#', as the ids that the hub makes up do; use another one"
+        )
     return given if type(given) is str else str.__str__(given)
 
 
@@ -55,7 +57,9 @@ def payload_copy(payload: Any) -> Any:
         text = json.dumps(payload, ensure_ascii=False, allow_nan=False)
         size = len(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
-        raise NotStorableError(f"payload cannot be written as JSON: {error}; give texts, numbers, lists, dicts") from None
+        raise NotStorableError(
+            f"payload cannot be written as JSON: {error}; give texts, numbers, lists, dicts"
+        ) from None
     if size > MOST_PAYLOAD_BYTES:
         raise NotStorableError(
             f"payload has {size:,} bytes as JSON, and {MOST_PAYLOAD_BYTES:,} are allowed; "

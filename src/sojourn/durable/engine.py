@@ -1,7 +1,7 @@
 """The engine of a durable hub: it owns a folder, carries out groups of requests, tells outcomes and watches the clock.
 
-A request is applied to the state and written as a record; what that ends is told by a record in the same group; then the
-group is synced, the callers are answered and the outcomes published. If the disk fails, nothing of the group has
+A request is applied to the state and written as a record; what that ends is told by a record in the same group; then
+the group is synced, the callers are answered and the outcomes published. If the disk fails, nothing of the group has
 happened: the state is built anew from the log, and the next group tries to go on in a new segment.
 """
 
@@ -263,8 +263,8 @@ class Engine:
             return _nothing
 
         def tell() -> None:
-            for wait, event, reason in passed_over:
-                self._owner._failed(wait, refused(event, reason))
+            for early, event, reason in passed_over:
+                self._owner._failed(early, refused(event, reason))
             for wait, held in calls:
                 call_all(wait, iter(held if type(held) is list else (held,)))  # type: ignore[arg-type]
 

@@ -236,7 +236,7 @@ class DurableFace:
         return moved_ms
 
 
-class DurableHub(DurableFace, Hub):
+class DurableHub(DurableFace, Hub):  # type: ignore[misc]
     """Waits and signals across threads, in a folder that survives the process: `Hub(name, data=folder)`."""
 
     def __enter__(self) -> Self:
@@ -303,7 +303,7 @@ class DurableHub(DurableFace, Hub):
         """
         return self.signal_many([(key, kind, source, value)], ids=[id], ats=[at])
 
-    def signal_many(  # type: ignore[override]
+    def signal_many(
         self,
         signals: Iterable[Event | tuple[Any, ...]],
         *,

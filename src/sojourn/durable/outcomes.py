@@ -72,7 +72,7 @@ class Outcomes:
         awaiting, self._awaiting = self._awaiting, []
         for woken in awaiting:
             with suppress(RuntimeError):  # its loop is closed
-                woken.get_loop().call_soon_threadsafe(lambda woken=woken: woken.done() or woken.set_result(None))
+                woken.get_loop().call_soon_threadsafe(_wake, woken)
 
     def after(self, number: int) -> list[Told]:
         """The next ones, some at a time; none only if there is none."""
@@ -83,6 +83,11 @@ class Outcomes:
         if recent or number >= last:
             return [told_of(*told) for told in recent]
         return read_outcomes(self._files, number, last)
+
+
+def _wake(woken: asyncio.Future[None]) -> None:
+    if not woken.done():
+        woken.set_result(None)
 
 
 def check_cursor(after: int) -> None:

@@ -62,7 +62,7 @@ class Reader:
 
     def _state(self) -> State:
         """As of now. If retention has taken away what comes next, from the last snapshot."""
-        state, tail, snapshot, count, passed_over = self._recovered
+        state, tail, count = self._recovered.state, self._recovered.tail, self._recovered.records
         try:
             found = headers(self._files, layout(self._files).segments)
             if not found or found[0].segment > max(1, tail.position.segment):

@@ -2,9 +2,10 @@
 
     magic 2 | type 1 | version 1 | length 4 | synced 8 | CRC-32C 4 | body
 
-The checksum covers everything but itself. `synced` says up to which offset of its file everything was known to be on the
-disk when the record was written. That tells a torn tail from damage: what a later record calls synced was once whole.
-JSON in UTF-8 never contains the first byte of the magic, so a reader that has lost its way finds the next record.
+The checksum covers everything but itself. `synced` says up to which offset of its file everything was known to be on
+the disk when the record was written. That tells a torn tail from damage: what a later record calls synced was once
+whole. JSON in UTF-8 never contains the first byte of the magic, so a reader that has lost its way finds the next
+record.
 """
 
 from __future__ import annotations

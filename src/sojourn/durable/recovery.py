@@ -37,8 +37,8 @@ def recover(
 ) -> Recovered:
     """The state that follows from a folder; an empty one from an empty folder. Nothing is written.
 
-    `known` are waits that people hold: those that are still in the log are used again. `until` is where the log ends, if
-    that is known: whatever is behind it does not count.
+    `known` are waits that people hold: those that are still in the log are used again. `until` is where the log ends,
+    if that is known: whatever is behind it does not count.
     """
     with no_garbage_collection():
         there = layout(files)

@@ -1,7 +1,7 @@
 """Reading the log: which files there are, where each ends, and the records in them.
 
-Segments are numbered without gaps. The first record of each says where the one before ends: whatever is behind that, such
-as a write that failed half-way, was never acknowledged and does not count. So a tail is cut by starting the next
+Segments are numbered without gaps. The first record of each says where the one before ends: whatever is behind that,
+such as a write that failed half-way, was never acknowledged and does not count. So a tail is cut by starting the next
 segment, and a file that was written is never changed again.
 """
 

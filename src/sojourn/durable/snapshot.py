@@ -1,7 +1,7 @@
 """Snapshots: a state in one file, so that a recovery need not read the log from its beginning.
 
-A snapshot of segment n is the state at its start: what follows from all segments before. It is written beside its place,
-synced, and renamed; it can be thrown away as long as those segments are there.
+A snapshot of segment n is the state at its start: what follows from all segments before. It is written beside its
+place, synced, and renamed; it can be thrown away as long as those segments are there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The time of a durable hub: milliseconds since the epoch that never run back, across restarts too.
 
-Stamps run on the monotonic clock from where the wall clock was, or the last record, if that is later. When the wall clock
-is set ahead (or the machine was suspended) they follow it, as after a restart they would. When it is set back they
-go on. A jump ahead beyond `max_step` is not followed until somebody confirms it: it would expire everything.
+Stamps run on the monotonic clock from where the wall clock was, or the last record, if that is later. When the wall
+clock is set ahead (or the machine was suspended) they follow it, as after a restart they would. When it is set back
+they go on. A jump ahead beyond `max_step` is not followed until somebody confirms it: it would expire everything.
 """
 
 from __future__ import annotations

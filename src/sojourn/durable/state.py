@@ -2,14 +2,14 @@
 
 A hub applies each record before it writes it, and a recovery applies those that it reads: `apply` is the same, so a hub
 that was killed goes on as if nothing had happened. What a record does to a wait is for the law to say
-(`hub/_law.py`, `rules/`). An outcome is told by a record of its own, which must agree with the law: else the log or this
-code is wrong, and we stop.
+(`hub/_law.py`, `rules/`). An outcome is told by a record of its own, which must agree with the law: else the log or
+this code is wrong, and we stop.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -76,7 +76,7 @@ class State:
         self._signal_order: deque[tuple[int, str]] = deque()
         self._known = known or {}
         """Waits that people hold, to be used again when the state is built anew."""
-        self._apply = {
+        self._apply: dict[int, Callable[..., Any]] = {
             r.START: self._start,
             r.RULE: self._rule,
             r.WAIT: self._open,
@@ -171,7 +171,7 @@ class State:
             source = None if sources is None else sources[i]
             value = None if values is None else values[i]
             at = stamp if ats is None else ats[i]
-            signal = [stamp if at is None else at, key, kind, source, value, self.next_seq]
+            signal: list[Any] = [stamp if at is None else at, key, kind, source, value, self.next_seq]
             if self.grace_until is None:
                 self._spread(*signal)
             else:

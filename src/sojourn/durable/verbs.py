@@ -1,7 +1,7 @@
 """What the verbs of a durable hub do when their turn comes: each becomes one record, or is refused before anything is.
 
-Arguments are checked in the caller's thread (`door.py`). What depends on the state (ids, limits, rules) is looked at in a
-function that the engine calls, in order, with the time of the call.
+Arguments are checked in the caller's thread (`door.py`). What depends on the state (ids, limits, rules) is looked at in
+a function that the engine calls, in order, with the time of the call.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class Verbs:
                 raise RuleError(f"until or within beside rule {rule!r}, which says both itself: leave them out")
             if rule not in self._state.rules:
                 known = ", ".join(self._state.rules) or "none"
-                raise RuleError(f"rule {rule!r} is not registered; known are: {known}; call register(rule) first", "rule")
+                raise RuleError(
+                    f"rule {rule!r} is not registered; known are: {known}; call register(rule) first", "rule"
+                )
             number = self._state.rules[rule]
             return number, self._state.plans[number].within_ms
         text, within_ms = self._text(until, within, rule)

@@ -34,11 +34,11 @@ class Told(Outcome):
 
     @property
     def number(self) -> int:
-        return cast(int, self[12])
+        return cast(int, tuple.__getitem__(self, 12))
 
     @property
     def payload(self) -> Any:
-        return self[13]
+        return tuple.__getitem__(self, 13)
 
     def __repr__(self) -> str:
         return f"Told(number={self.number}, {', '.join(f'{k}={v!r}' for k, v in self._asdict().items())})"
@@ -80,8 +80,8 @@ class Wait:
         "_callbacks",
         "_cancelled_at",
         "_due",
-        "_ending",
         "_ended_at",
+        "_ending",
         "_is_told",
         "_number",
         "_plan",

@@ -331,11 +331,14 @@ class AsyncHub(QuickVerbs, AsyncHubFace):
     """Waits and signals on the running asyncio loop, without a thread: `outcome = await hub.wait(...)`.
 
     `async with` starts it, or else its first wait on the loop. Callbacks may be coroutine functions.
-    With `data=folder` it is a `sojourn.durable.async_hub.AsyncDurableHub`, which has further settings and survives its process.
+    With `data=folder` it is a `sojourn.durable.async_hub.AsyncDurableHub`, which has further settings and survives its
+    process.
     """
 
     def __new__(cls, name: str = "hub", *, data: Any = None, **options: Any) -> Self:
-        return super().__new__(cls if data is None or cls is not AsyncHub else durable_type("async_hub", "AsyncDurableHub"))
+        return super().__new__(
+            cls if data is None or cls is not AsyncHub else durable_type("async_hub", "AsyncDurableHub")
+        )
 
 
 def durable_type(module: str, name: str) -> type[Any]:
