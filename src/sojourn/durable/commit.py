@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any, Generic, TypeVar
+
+from ..errors import StorageError
 
 T = TypeVar("T")
 
@@ -22,14 +24,14 @@ GATHER_SHARE = 0.25
 class Request(Generic[T]):
     """One call: what to do when its turn comes, and its answer. `stamp` is the time of the call."""
 
-    __slots__ = ("_awaken", "_gate", "error", "is_answered", "is_leader", "perform", "result", "stamp")
+    __slots__ = ("_awaken", "_gate", "error", "is_abandoned", "is_answered", "is_leader", "perform", "result", "stamp")
 
     def __init__(self, perform: Callable[[int], T], awaken: Callable[[Request[T]], object] | None = None) -> None:
         self.perform = perform
         self.result: T
         self.error: BaseException | None = None
         self.stamp = 0
-        self.is_answered = self.is_leader = False
+        self.is_abandoned = self.is_answered = self.is_leader = False
         self._awaken = awaken
         self._gate = allocate_lock()
         self._gate.acquire()
@@ -44,7 +46,7 @@ class Request(Generic[T]):
     @property
     def can_lead(self) -> bool:
         """Whether a thread waits for the answer, and could do the work."""
-        return self._awaken is None
+        return self._awaken is None and not self.is_abandoned
 
     def wait(self) -> None:
         self._gate.acquire()
@@ -52,6 +54,8 @@ class Request(Generic[T]):
     def answer(self) -> T:
         if self.error is not None:
             raise self.error
+        if not hasattr(self, "result"):
+            raise StorageError("whoever wrote this for several callers was interrupted; ask again")
         return self.result
 
 
@@ -87,7 +91,14 @@ class Committer:
         if self.enqueue(request):
             request.is_leader = True
         else:
-            request.wait()
+            try:
+                request.wait()
+            except BaseException:  # Ctrl-C: others must not wait for one that has gone
+                with self._mutex:
+                    request.is_abandoned = True
+                if request.is_leader:
+                    self.lead(request)
+                raise
         if request.is_leader:
             self.lead(request)
 
@@ -108,9 +119,11 @@ class Committer:
         try:
             while (own is not None and not own.is_answered) or not self._hand_on():
                 afterwards.append(self._carry_out_group(own))
+        except BaseException:
+            self._hand_on()
+            raise
         finally:
-            for call in afterwards:
-                call()
+            call_each(iter(afterwards))
 
     def _carry_out_group(self, own: Request[Any] | None) -> Callable[[], object]:
         """One group; what is to be called once the lead is given up."""
@@ -119,13 +132,14 @@ class Committer:
             group = [self._queue.popleft() for _ in range(min(self._most, len(self._queue)))]
             known_to = self._now_ms()
         began = perf_counter()
-        afterwards = self._commit(group, known_to)
-        self._last_took_s, self._last_size = perf_counter() - began, len(group)
-        for request in group:
-            request.is_answered = True
-            if request is not own:
-                request.awaken()
-        return afterwards
+        try:
+            return self._commit(group, known_to)
+        finally:
+            self._last_took_s, self._last_size = perf_counter() - began, len(group)
+            for request in group:
+                request.is_answered = True
+                if request is not own:
+                    request.awaken()
 
     def _hand_on(self) -> bool:
         """Give up the lead: to one that waits, or to nobody if nothing is left. False if there is still work to do."""
@@ -153,3 +167,13 @@ class Committer:
             self._awaited = 0
         if is_told:
             self._enough.acquire()
+
+
+def call_each(calls: Iterator[Callable[[], object]]) -> None:
+    """Call each, even if one of them exits."""
+    for call in calls:
+        try:
+            call()
+        except BaseException:
+            call_each(calls)
+            raise

@@ -40,6 +40,8 @@ TELL_MOST = 2_000
 """Outcomes that nobody waits for, in one group: so a herd does not keep callers waiting."""
 TELL_MOST_AT_ONCE = 20_000
 """Outcomes of one request that are told before it is answered."""
+SEGMENTS_MOST = 8
+"""Segments that a recovery may have to read before a new snapshot is made: each start begins one, however small."""
 RETRY_MS = 1_000
 """How soon to try again what is due, when the disk has failed."""
 LONGEST_NAP_MS = 86_400_000
@@ -86,23 +88,27 @@ class Engine:
         except OSError as error:
             raise disk_error(files, error) from error
         try:
-            self._recover(sync, max_step_ms)
+            recovered_from = self._recover(sync, max_step_ms)
             self._upkeep = Upkeep(files, self.log, self.stamps.now_ms, in_background=gathers, **upkeep)
             self.outcomes = Outcomes(files, self.state.next_number)
             self.committer = Committer(self._commit, self.now_ms, GROUP_MOST, gathers)
             self.submit(lambda stamp: self.record(r.START, [stamp, settings._asdict(), me]))
             self.wake()
+            if self.log.position.segment - recovered_from > SEGMENTS_MOST:
+                self._upkeep.segment_started()
         except BaseException:
             self._ownership.close()
             raise
 
-    def _recover(self, sync: Sync, max_step_ms: int) -> None:
+    def _recover(self, sync: Sync, max_step_ms: int) -> int:
+        """Build the state and go on in a new segment; return the one with which the recovery began."""
         recovered = recover(self.files, self._owner)
         self.state, self.torn_bytes = recovered.state, recovered.tail.torn_bytes
         self._warn_of(recovered.tail.torn_bytes, recovered.damaged_snapshots)
         self.stamps = Stamps(self.timer.clock, self.state.last_stamp, max_step_ms)
         self.log = Log(self.files, recovered.position, sync)
         self.log.start_segment(self.now_ms(), self.state.next_number)
+        return recovered.snapshot or 1
 
     def _warn_of(self, torn_bytes: int, damaged_snapshots: list[str]) -> None:
         if torn_bytes or damaged_snapshots:
@@ -131,7 +137,10 @@ class Engine:
     def check_open(self) -> None:
         self.check_process()
         if not self._is_open:
-            raise PurgatoryClosedError(f"hub {self.name!r} is closed; its waits are in the folder: open it again")
+            raise self._closed()
+
+    def _closed(self) -> PurgatoryClosedError:
+        return PurgatoryClosedError(f"hub {self.name!r} is closed; its waits are in the folder: open it again")
 
     def check_process(self) -> None:
         if os.getpid() != self._pid:
@@ -184,6 +193,7 @@ class Engine:
 
     def _close(self, stamp: int) -> None:
         self.record(r.CLOSE, [stamp])
+        self._is_open = False
 
     def _end_grace(self, stamp: int) -> None:
         grace_until = self.state.grace_until
@@ -195,6 +205,10 @@ class Engine:
     def _commit(self, group: list[Request[Any]], known_to: int) -> Callable[[], object]:
         """Carry a group out: each request is answered, with a result or an error. Returns the calls to make then."""
         with self._lock:
+            if not self._is_open:
+                for request in group:
+                    request.error = self._closed()
+                return _nothing
             try:
                 self._get_ready(known_to)
                 self._record_steps(known_to)
@@ -231,6 +245,8 @@ class Engine:
 
     def _perform(self, request: Request[Any]) -> None:
         try:
+            if not self._is_open:
+                raise self._closed()
             request.result = request.perform(request.stamp)
         except Exception as error:
             request.error = error

@@ -79,12 +79,17 @@ _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_cir
 
 def json_bytes(body: Any) -> bytes:
     try:
-        return _encoder.encode(body).encode()
+        data = _encoder.encode(body).encode()
     except UnicodeEncodeError as error:
         raise NotStorableError(
             f"text {error.object[error.start - 20 : error.end + 20]!r} has half a surrogate pair in it, "
             "which UTF-8 cannot write; leave it out"
         ) from None
+    if len(data) > MOST_BYTES:
+        raise NotStorableError(
+            f"one call of {len(data):,} bytes; a record has at most {MOST_BYTES:,}: use several calls"
+        )
+    return data
 
 
 def read_body(body: memoryview | bytes) -> Any:
