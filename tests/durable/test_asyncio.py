@@ -44,7 +44,7 @@ def test_verbs_are_awaited_and_answered_once_they_are_safe(tmp_path: Path) -> No
             assert await hub.cancel_where(key_prefix="") == 0
             assert [outcome.number async for outcome in hub.outcomes()] == [1, 2, 3]
             with pytest.raises(sj.IdTakenError):
-                await hub.wait("other", rule="shipped", id="w")
+                await hub.wait("other", rule="shipped", id="w").opened()
         assert told == ["w"]
 
     asyncio.run(main())

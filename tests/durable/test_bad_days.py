@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import errno
 import logging
+from typing import Any
 
 import pytest
 
 import sojourn as sj
 from durable.faulty_files import FaultyFiles, disk_after, none_of_it, some_of_it
-from durable.scene import WALL_MS, Scene
+from durable.program import run
+from durable.scene import WALL_MS, Scene, picture
+from sojourn.durable.records import TOLD, records, start_of_records
 from sojourn.durable.recovery import recover
-from sojourn.durable.segments import layout, segment_name
+from sojourn.durable.segments import Header, headers, layout, segment_name
+from sojourn.durable.state import State
+from sojourn.durable.upkeep import removable, snapshot_at
 from sojourn.testing import ManualClock
 
 
@@ -132,6 +137,60 @@ def test_a_damaged_snapshot_is_passed_over_while_the_log_has_it_all() -> None:
         scene.files.flip(f"snapshot-{number:08}.sj", 40)
     assert scene.open().pending == 10
     scene.check()
+
+
+def test_half_a_snapshot_is_passed_over() -> None:
+    scene = Scene(segment_bytes=500)
+    for i in range(10):
+        scene.hub.wait(f"k{i}", "paid", 1_000)
+    scene.hub.close()
+    for number in layout(scene.files).snapshots:
+        name = f"snapshot-{number:08}.sj"
+        data = scene.files.read(name)
+        whole = list(records(data, start_of_records(data, "SNAPSHOT", name), len(data), name))
+        scene.files.contents[name] = data[: whole[1].offset]
+    assert scene.open().pending == 10
+
+
+def test_a_snapshot_has_what_came_before_its_segment_and_nothing_else() -> None:
+    scene = Scene(segment_bytes=500)
+    for i in range(20):
+        scene.hub.wait(f"k{i}", "paid", 1_000)
+    found = headers(scene.files, layout(scene.files).segments)
+    whole = picture(recover(scene.files).state)
+    for header in found[1:]:
+        files = FaultyFiles({name: data for name, data in scene.files.contents.items() if name.startswith("log")})
+        snapshot_at(files, header)
+        for number in range(1, header.segment):
+            files.remove(segment_name(number))
+        assert recover(files).snapshot == header.segment
+        assert picture(recover(files).state) == whole
+
+
+def test_a_segment_goes_only_if_two_snapshots_have_it_and_it_is_old_or_too_much() -> None:
+    found = [Header(number, 100, 1_000 * number, 1) for number in range(1, 7)]
+    sizes = [100] * 6
+    assert removable(found, sizes, [4, 6], 10_000, None) == [1, 2, 3]
+    assert removable(found, sizes, [4, 6], 2_500, None) == [1]
+    assert removable(found, sizes, [4, 6], 0, 450) == [1, 2]
+    assert removable(found, sizes, [6], 10_000, 0) == []
+
+
+@pytest.mark.parametrize(
+    "told", [[0, 2, []], [0, 1, [[7, "#7", "wait", "k", 0, 9, "expired", 9, "deadline", "", "", None]]]]
+)
+def test_a_log_that_contradicts_itself_is_an_error(told: list[Any]) -> None:
+    with pytest.raises(sj.DamagedError, match=r"outcome \d"):
+        State().apply(TOLD, told)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_the_operating_system_loses_leaves_a_folder_that_can_be_read(seed: int) -> None:
+    scene = Scene(sync="os", segment_bytes=700)
+    run(scene, seed, 20)
+    journal = scene.files.journal
+    for ops in range(len(journal) + 1):
+        recover(disk_after({}, journal[:ops], some_of_it(1_000 * seed + ops))).state.check()
 
 
 def test_a_folder_of_a_newer_format_is_refused_with_both_versions(scene: Scene) -> None:
@@ -257,6 +316,22 @@ def test_in_the_grace_signals_of_the_time_when_nobody_ran_still_count(scene: Sce
         "in-time": ("completed", WALL_MS + 900),
         "late": ("expired", WALL_MS + 1_000),
         "never": ("expired", WALL_MS + 1_000),
+    }
+    scene.check()
+
+
+def test_in_the_grace_what_is_overdue_can_be_neither_cancelled_nor_extended(scene: Scene) -> None:
+    scene.hub.wait("k", "paid", 1_000, id="over")
+    scene.hub.wait("l", "paid", 9_000, id="not-over")
+    hub = scene.reopen(down_ms=5_000, recover_grace=500)
+    assert not hub.cancel("over")
+    assert not hub.extend("over", 9_000)
+    assert hub.shift(key_prefix="", by=9_000, dry_run=True) == hub.shift(key_prefix="", by=9_000) == 1
+    assert hub.cancel_where(key_prefix="", dry_run=True) == hub.cancel_where(key_prefix="") == 1
+    scene.clock.advance(500)
+    assert {outcome.operation_id: outcome.outcome for outcome in hub.outcomes()} == {
+        "not-over": "cancelled",
+        "over": "expired",
     }
     scene.check()
 

@@ -10,6 +10,7 @@ import pytest
 import sojourn as sj
 from durable.scene import FUNDED, SHIPPED, WALL_MS, Scene
 from sojourn.durable import Told
+from sojourn.durable.segments import layout
 
 
 def test_a_wait_survives_a_restart_and_completes(scene: Scene) -> None:
@@ -284,10 +285,13 @@ def test_a_callback_may_signal_and_its_error_reaches_the_handler() -> None:
     assert [wait_id for wait_id, _ in errors] == ["#2"]
 
 
-def test_a_herd_is_told_in_portions_and_a_snapshot_knows_who_was_not(scene: Scene) -> None:
+def test_a_herd_is_told_in_portions_and_a_snapshot_knows_who_was_not() -> None:
+    scene = Scene(segment_bytes=50_000)
     scene.hub.wait_many([f"k{i}" for i in range(25_000)], "paid", 100)
     assert scene.hub.cancel_where(key_prefix="k") == 25_000
+    scene.hub.signal("nobody", "waits")
     assert scene.hub.stats().last_number < 25_000
+    assert layout(scene.files).snapshots
     scene.check()
     scene.crash()
     hub = scene.open()
