@@ -12,7 +12,7 @@ import pytest
 from sojourn.durable.commit import Committer, Request
 from sojourn.errors import StorageError
 
-GUARD_S = 30
+GUARD_S = 10
 
 
 class Disk:
@@ -50,7 +50,7 @@ class Disk:
             except BaseException as error:
                 results.append(error)
 
-        thread = threading.Thread(target=work)
+        thread = threading.Thread(target=work, daemon=True)
         thread.start()
         return thread
 
