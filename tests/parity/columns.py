@@ -7,7 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from sojourn.errors import RuleError
-from sojourn.pipeline.kernel import NEVER, NOTHING, UNREADABLE, CodedTexts, Events, Numbers, Operations, Verdicts
+from sojourn.pipeline.kernel import (
+    NEVER,
+    NOTHING,
+    PENDING,
+    UNREADABLE,
+    CodedTexts,
+    Events,
+    Numbers,
+    Operations,
+    Verdicts,
+)
 from sojourn.pipeline.kernel.search import Ints
 from sojourn.pipeline.schema import ENDINGS
 from sojourn.rules import Event, Outcome, Reached, Rule, Seen, operation_id
@@ -55,6 +65,7 @@ def as_outcomes(rule: Rule, keys: Sequence[str], operations: Operations, verdict
     found = []
     for i, group in enumerate(operations.group.tolist()):
         opened_at, at, met_at = int(operations.opened_at[i]), int(verdicts.at[i]), int(verdicts.met_at[i])
+        is_pending = verdicts.ending[i] == PENDING
         by, missing = int(verdicts.decided_by.codes[i]), int(verdicts.missing.codes[i])
         found.append(
             Outcome(
@@ -64,10 +75,10 @@ def as_outcomes(rule: Rule, keys: Sequence[str], operations: Operations, verdict
                 opened_at,
                 int(verdicts.deadline[i]),
                 ENDINGS[verdicts.ending[i]],
-                at,
+                None if is_pending else at,
                 at - opened_at,
                 None if met_at == NEVER else met_at,
-                verdicts.decided_by.texts[by],
+                None if by == NOTHING else verdicts.decided_by.texts[by],
                 None if missing == NOTHING else verdicts.missing.texts[missing],
             )
         )

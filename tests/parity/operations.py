@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from parity.random_rules import KEYS
-from sojourn.rules import Event, Outcome, Rule, Waiting, value_error
+from sojourn.rules import AsOf, Event, Outcome, Rule, Waiting, end_of_log, value_error
 
 
 class Given(NamedTuple):
@@ -49,9 +49,13 @@ def as_table(given: Sequence[Given]) -> pa.Table:
     return pa.Table.from_pylist([operation._asdict() for operation in given], TABLE)
 
 
-def by_law(rules: Sequence[Rule], given: Sequence[Given], log: Sequence[Event]) -> list[Outcome]:
-    """Each operation on its own, told every event of its keys."""
+def by_law(
+    rules: Sequence[Rule], given: Sequence[Given], log: Sequence[Event], as_of: AsOf = "complete"
+) -> list[Outcome]:
+    """Each operation on its own, told every event of its keys, and asked as of the end of the log."""
     by_name = {rule.name: rule for rule in rules}
+    usable = [e.at for e in log if any(value_error(rule.until, e) is None for rule in rules)]
+    end = end_of_log(as_of, max((*usable, *(operation.opened_at for operation in given)), default=None))
     found = []
     for operation_id, name, keys, opened_at, within in given:
         rule = by_name[name]
@@ -59,7 +63,7 @@ def by_law(rules: Sequence[Rule], given: Sequence[Given], log: Sequence[Event]) 
         for event in log:
             if event.key in keys and value_error(rule.until, event) is None:
                 waiting.add(event)
-        outcome = waiting.outcome()
-        assert outcome is not None
-        found.append(outcome._replace(seen=""))
+        outcome = waiting.outcome() if end is None else waiting.as_of(end)
+        if outcome is not None:
+            found.append(outcome._replace(seen=""))
     return sorted(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from rules.strategies import KINDS, LEAVES, all_events
-from sojourn.rules import Condition, Event, Rule, all_of, any_of, column, n_of, never, until_column
+from sojourn.rules import AsOf, Condition, Event, Rule, all_of, any_of, column, n_of, never, until_column
 
 KEYS = "klmno"
 EVENTS = [event for key in KEYS for event in all_events(key, KINDS)]
@@ -30,6 +30,11 @@ def rule(random: Random, name: str = "r") -> Rule:
         return Rule(name, opens, None, within, per, cancels=cancels, keeps_alive=alive)  # type: ignore[arg-type]
     within = random.choice([0, 1, 2, 3, 5, column("allowed"), until_column("due")])
     return Rule(name, opens, condition(random), within, per, random.choice([None, "stop", "b"]))  # type: ignore[arg-type]
+
+
+def as_of(random: Random) -> AsOf:
+    """Where a log ends: before, among or after its events, or at its last one, or never."""
+    return random.choice(["complete", "log", random.randint(-1, 13)])
 
 
 def log(random: Random, size: int) -> list[Event]:

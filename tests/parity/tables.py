@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sojourn.pipeline import local
 from sojourn.pipeline.schema import OUTCOME_TIMES, OUTCOMES
-from sojourn.rules import Event, Outcome, Rule, outcomes
+from sojourn.rules import AsOf, Event, Outcome, Rule, event_error, outcomes
 
 LOG = pa.schema(
     [
@@ -58,14 +58,24 @@ def as_outcomes(table: pa.Table) -> list[Outcome]:
     return sorted(Outcome(**row) for row in table.to_pylist())
 
 
-def by_local(rules: Sequence[Rule], log: Sequence[Event], number: pa.DataType | None = None) -> list[Outcome]:
-    return as_outcomes(local.outcomes(as_table(log, number), rules, unit="ms").outcomes)
+def by_local(
+    rules: Sequence[Rule], log: Sequence[Event], number: pa.DataType | None = None, as_of: AsOf = "complete"
+) -> list[Outcome]:
+    return as_outcomes(local.outcomes(as_table(log, number), rules, unit="ms", as_of=as_of).outcomes)
 
 
-def by_fold(rules: Sequence[Rule], log: Sequence[Event]) -> list[Outcome]:
+def by_fold(rules: Sequence[Rule], log: Sequence[Event], as_of: AsOf = "complete") -> list[Outcome]:
     """What the law says; without the column `seen`, which is not in tables."""
-    found = [outcome for rule in rules for outcome in outcomes(rule, log, lambda event, reason: None)]
+    end = latest(rules, log) if as_of == "log" else as_of
+    if end is None:
+        return []
+    found = [outcome for rule in rules for outcome in outcomes(rule, log, lambda event, reason: None, as_of=end)]
     return sorted(outcome._replace(seen="") for outcome in found)
+
+
+def latest(rules: Sequence[Rule], log: Sequence[Event]) -> int | None:
+    """The time of the latest event that some rule can use."""
+    return max((e.at for e in log if any(event_error(rule, e) is None for rule in rules)), default=None)
 
 
 def set_aside_by_fold(rules: Sequence[Rule], log: Sequence[Event]) -> list[tuple[str, str]]:

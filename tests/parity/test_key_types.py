@@ -101,7 +101,7 @@ def test_a_log_and_its_operations_are_read_whatever_their_texts_are_made_of(kind
             "note": pa.array(["x"] * 4, pa.string_view()),
         }
     )
-    found = local.outcomes(events, RULE, unit="s")
+    found = local.outcomes(events, RULE, unit="s", as_of="complete")
     assert found.outcomes.select(["key", "outcome"]).to_pylist() == [{"key": "5", "outcome": "expired"}]
     assert found.quarantine["reason"].to_pylist() == ["no key", "no time"]
     operations = pa.table(
@@ -111,7 +111,7 @@ def test_a_log_and_its_operations_are_read_whatever_their_texts_are_made_of(kind
             "opened_at": [0, 0],
         }
     )
-    found = local.outcomes(events, RULE, unit="s", operations=operations)
+    found = local.outcomes(events, RULE, unit="s", operations=operations, as_of="complete")
     assert found.outcomes["operation_id"].to_pylist() == ["1"]
     assert found.quarantine["reason"].to_pylist() == ["no key", "no time", "no operation_id"]
 

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from parity import random_rules
 from parity.tables import as_outcomes, as_table, by_fold, by_local, set_aside_by_fold
-from rules.strategies import MANY, logs_of_two_keys, rules
+from rules.strategies import MANY, ends, logs_of_two_keys, rules
 from sojourn.pipeline import deal, local
-from sojourn.rules import Event, Rule
+from sojourn.rules import AsOf, Event, Rule
 
 
 @MANY
-@given(rules, logs_of_two_keys, st.randoms(use_true_random=False))
-def test_the_local_engine_decides_as_the_fold_in_whatever_order_the_log_comes(
-    rule: Rule, log: list[Event], random: Random
+@given(rules, logs_of_two_keys, ends, st.randoms(use_true_random=False))
+def test_the_local_engine_decides_as_the_fold_in_whatever_order_the_log_comes_and_wherever_it_ends(
+    rule: Rule, log: list[Event], as_of: AsOf, random: Random
 ) -> None:
-    assert by_local([rule], random.sample(log, len(log))) == by_fold([rule], log)
+    assert by_local([rule], random.sample(log, len(log)), as_of=as_of) == by_fold([rule], log, as_of)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -29,7 +29,8 @@ def test_many_rules_in_one_pass_decide_as_the_fold_one_by_one(seed: int) -> None
     random = Random(seed)
     rules = [random_rules.rule(random, f"r{i}") for i in range(15)]
     log = random_rules.log(random, random.choice([10, 100, 400]))
-    assert by_local(rules, log) == by_fold(rules, log)
+    as_of = random_rules.as_of(random)
+    assert by_local(rules, log, as_of=as_of) == by_fold(rules, log, as_of)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -54,7 +55,8 @@ def test_shards_of_whatever_size_decide_as_the_fold(seed: int, rows: int, monkey
     random = Random(seed)
     rules = [random_rules.rule(random, f"r{i}") for i in range(5)]
     log = random_rules.log(random, 200)
-    assert by_local(rules, log) == by_fold(rules, log)
+    as_of = random_rules.as_of(random)
+    assert by_local(rules, log, as_of=as_of) == by_fold(rules, log, as_of)
 
 
 @pytest.mark.parametrize("index", [pa.int32(), pa.uint8(), pa.int64()])

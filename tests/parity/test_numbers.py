@@ -176,7 +176,7 @@ def test_cents_add_up(kind: pa.DataType) -> None:
             else pa.array([None, *map(str, amounts[:2]), None, str(amounts[2])]),
         }
     )
-    rows = local.outcomes(log, CENTS, unit="ms").outcomes.sort_by("key").to_pylist()
+    rows = local.outcomes(log, CENTS, unit="ms", as_of="complete").outcomes.sort_by("key").to_pylist()
     assert [(row["outcome"], row["missing"]) for row in rows] == [
         ("completed", None),
         ("expired", "0.01 of 417.05 value in paid"),
@@ -186,7 +186,7 @@ def test_cents_add_up(kind: pa.DataType) -> None:
 def test_a_number_in_a_text_that_is_too_long_is_set_aside_with_its_reason(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("key,kind,at,value\na,open,1970-01-01,\na,paid,1970-01-01,1e40\na,paid,1970-01-01,500\n")
-    result = local.outcomes(Source.of(str(path)).read().events, CENTS)
+    result = local.outcomes(Source.of(str(path)).read().events, CENTS, as_of="complete")
     assert result.outcomes["outcome"].to_pylist() == ["completed"]
     assert result.quarantine["reason"].to_pylist() == [
         "value of 'paid' is too long; a number in a text has at most 38 digits before the point"

@@ -23,8 +23,9 @@ def test_the_events_of_all_its_keys_count_for_an_operation(seed: int, most_keys:
     rules = [random_rules.rule(random, f"r{i}") for i in range(6)]
     given = operations(random, rules, 80, most_keys)
     log = random_rules.log(random, random.choice([0, 10, 100, 400]))
-    result = local.outcomes(as_log(log), rules, unit="ms", operations=as_table(given))
-    assert as_outcomes(result.outcomes) == by_law(rules, given, log)
+    as_of = random_rules.as_of(random)
+    result = local.outcomes(as_log(log), rules, unit="ms", operations=as_table(given), as_of=as_of)
+    assert as_outcomes(result.outcomes) == by_law(rules, given, log, as_of)
 
 
 @pytest.mark.parametrize("rows", [1, 20])
@@ -38,8 +39,9 @@ def test_shards_of_whatever_size_decide_as_the_law(
     rules = [random_rules.rule(random, f"r{i}") for i in range(3)]
     given = operations(random, rules, 60, most_keys)
     log = random_rules.log(random, random.choice([0, 10, 100]))
-    result = local.outcomes(as_log(log), rules, unit="ms", operations=as_table(given))
-    assert as_outcomes(result.outcomes) == by_law(rules, given, log)
+    as_of = random_rules.as_of(random)
+    result = local.outcomes(as_log(log), rules, unit="ms", operations=as_table(given), as_of=as_of)
+    assert as_outcomes(result.outcomes) == by_law(rules, given, log, as_of)
 
 
 @pytest.mark.parametrize("rows", [1, 100_000])
@@ -52,7 +54,7 @@ def test_where_the_keys_are_the_sources_each_key_is_another(
     quorum = Rule("quorum", "open", seen("a", times=2, distinct="source"), within="1 min")
     given = operations(random, [quorum], 60, most_keys=4)
     log = [event._replace(source=event.key) for event in random_rules.log(random, 100)]
-    result = local.outcomes(as_log(log), quorum, unit="ms", source="key", operations=as_table(given))
+    result = local.outcomes(as_log(log), quorum, unit="ms", source="key", operations=as_table(given), as_of="complete")
     assert as_outcomes(result.outcomes) == by_law([quorum], given, log)
     assert {"completed", "expired"} == set(result.outcomes["outcome"].to_pylist())
 

@@ -17,6 +17,7 @@ from parity.operations import by_law, operations
 from parity.tables import as_outcomes, as_table, by_fold
 from sojourn.pipeline import batch, local
 from sojourn.pipeline.spark.files import parquet_files
+from sojourn.rules import AsOf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,15 +46,17 @@ def framed(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) 
     spark.conf.unset(RECORDS_PER_BATCH)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_spark_decides_as_the_fold_whatever_the_order_the_partitions_and_the_batches(framed: Framed, seed: int) -> None:
-    random = Random(seed)
+@pytest.mark.parametrize("as_of", ["complete", "log", 4])
+def test_spark_decides_as_the_fold_whatever_the_order_the_partitions_and_the_batches(
+    framed: Framed, as_of: AsOf
+) -> None:
+    random = Random(str(as_of))
     rules = [random_rules.rule(random, f"r{i}") for i in range(25)]
     log = random_rules.log(random, random.choice([100, 400]))
     events = framed(as_table(log))
     if parquet_files(events, events.columns) is None:
         events = events.repartition(random.randint(1, 5))
-    assert as_outcomes(batch.outcomes(events, rules, unit="ms").toArrow()) == by_fold(rules, log)
+    assert as_outcomes(batch.outcomes(events, rules, unit="ms", as_of=as_of).toArrow()) == by_fold(rules, log, as_of)
 
 
 @pytest.mark.parametrize("most_keys", [1, 4])
@@ -66,9 +69,9 @@ def test_spark_decides_operations_on_one_and_on_many_keys_as_the_law(framed: Fra
     if most_keys == 1:
         table = table.set_column(2, "key", table["keys"].combine_chunks().flatten())
     events, frame = framed(as_table(log)), framed(table)
-    assert as_outcomes(batch.outcomes(events, rules, unit="ms", operations=frame).toArrow()) == by_law(
-        rules, given, log
-    )
+    as_of = random.choice(["log", 3])
+    found = batch.outcomes(events, rules, unit="ms", operations=frame, as_of=as_of)
+    assert as_outcomes(found.toArrow()) == by_law(rules, given, log, as_of)
 
 
 def test_both_engines_set_the_same_rows_aside_for_the_same_reasons(spark: SparkSession) -> None:

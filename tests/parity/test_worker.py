@@ -89,11 +89,11 @@ def given_by_worker(
     events, waiting = files(as_log(log), folder / "log", random), files(table, folder / "operations", random)
     dealt = read(ReadEvents(plan, schema, opens=False, shards=shards, files=events), events)
     at_home = shuffled(read(ReadOperations(plan, shards, waiting), waiting), random)
-    sent = mapped(Send(many, shards), at_home)
+    sent = mapped(Send(plan, many, shards), at_home)
     met = shuffled([*dealt, *sent], random)
     if not many:
         return table_of(mapped(DecideOnOneKey(plan, schema), met))
-    hand = Hand(plan, schema)
+    hand = Hand(plan, schema, shards)
     back = shuffled([*mapped(hand, met), *(parcel for own in at_home for parcel in own)], random)
     return table_of(mapped(DecideOnManyKeys(plan, schema, shards), back))
 
@@ -103,12 +103,13 @@ def test_what_events_open_ends_as_in_the_fold(seed: int, shards: int, tmp_path: 
     random = Random(seed)
     rules = [random_rules.rule(random, f"r{i}") for i in range(6)]
     log = random_rules.log(random, random.choice([0, 10, 100, 400]))
-    plan = Plan.of(rules, "ms")
+    as_of = random_rules.as_of(random)
+    plan = Plan.of(rules, "ms").ending(as_of)
     schema = normal_schema(plan, dict.fromkeys(plan.numbers, pa.float64()))
     source = files(as_log(log).select(LOG.names), tmp_path / "log", random)
     dealt = read(ReadEvents(plan, schema, opens=True, shards=shards, files=source), source)
     found = mapped(Decide(plan, schema), shuffled(dealt, random))
-    assert as_outcomes(table_of(found)) == by_fold(rules, log)
+    assert as_outcomes(table_of(found)) == by_fold(rules, log, as_of)
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -118,8 +119,10 @@ def test_operations_that_are_given_end_as_the_law_says(seed: int, many: bool, sh
     rules = [random_rules.rule(random, f"r{i}") for i in range(4)]
     given = operations(random, rules, random.choice([0, 1, 60]), most_keys=4 if many else 1)
     log = random_rules.log(random, random.choice([0, 10, 200]))
-    found = given_by_worker(Plan.of(rules, "ms"), given, log, shards, random, tmp_path, many=many)
-    assert as_outcomes(found) == by_law(rules, given, log)
+    as_of = random_rules.as_of(random)
+    plan = Plan.of(rules, "ms").ending(as_of)
+    found = given_by_worker(plan, given, log, shards, random, tmp_path, many=many)
+    assert as_outcomes(found) == by_law(rules, given, log, as_of)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -130,7 +133,7 @@ def test_where_keys_are_sources_each_key_is_another_wherever_it_was_decided(
     quorum = Rule("quorum", "open", seen("a", times=2, distinct="source"), within="1 min")
     given = operations(random, [quorum], 60, most_keys=4)
     log = [event._replace(source=event.key) for event in random_rules.log(random, 100)]
-    plan = Plan.of(quorum, "ms", source="key")
+    plan = Plan.of(quorum, "ms", source="key").ending("complete")
     found = given_by_worker(plan, given, log, shards, random, tmp_path, many=True)
     assert as_outcomes(found) == by_law([quorum], given, log)
     assert {"completed", "expired"} == set(found["outcome"].to_pylist())
@@ -148,8 +151,10 @@ def test_of_operations_with_one_name_the_first_to_open_and_to_end_counts(
     log = random_rules.log(random, 200)
     order = sorted(given, key=lambda g: (g.operation_id, g.opened_at, g.opened_at + g.within, g.keys))
     firsts = {operation.operation_id: operation for operation in reversed(order)}
-    found = given_by_worker(Plan.of(rule, "ms"), given, log, shards, random, tmp_path, many=many)
-    assert as_outcomes(found) == by_law([rule], list(firsts.values()), log)
+    as_of = random_rules.as_of(random)
+    plan = Plan.of(rule, "ms").ending(as_of)
+    found = given_by_worker(plan, given, log, shards, random, tmp_path, many=many)
+    assert as_outcomes(found) == by_law([rule], list(firsts.values()), log, as_of)
 
 
 def test_names_and_keys_that_share_a_hash_are_others_all_the_same(
@@ -163,7 +168,7 @@ def test_names_and_keys_that_share_a_hash_are_others_all_the_same(
     given = operations(random, rules, 60, most_keys=4)
     log = random_rules.log(random, 200)
     found = given_by_worker(Plan.of(rules, "ms"), given, log, shards, random, tmp_path, many=True)
-    assert as_outcomes(found) == by_law(rules, given, log)
+    assert as_outcomes(found) == by_law(rules, given, log, "log")
 
 
 def test_rows_without_a_key_or_a_time_stay_behind_and_are_counted(shards: int, tmp_path: Path) -> None:

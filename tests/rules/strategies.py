@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from sojourn.rules import (
+    AsOf,
     Condition,
     Event,
     Leaf,
@@ -38,6 +39,9 @@ SOURCES = (None, "x", "y", 1)
 AMOUNTS = (1, 0, 2, 3, 0.1, 0.3, 0.6, 1.5)
 DECIMALS = tuple(map(Decimal, ("1", "0", "2", "3", "0.1", "0.3", "0.29999999999999999", "1.5")))
 """One of them is 0.3 as a float, but less than 0.3."""
+
+ends: st.SearchStrategy[AsOf] = st.sampled_from(["complete", "log", *range(-1, 13)])
+"""Where a log ends: no deadline is later than 12."""
 
 SIGNALS = ("a", "b", "c")
 

@@ -31,7 +31,7 @@ def test_per_each_opens_one_operation_for_every_opening_and_numbers_those_of_one
 
 def test_one_signal_completes_every_operation_that_is_open() -> None:
     rule = Rule("r", "open", "paid", within=5, per="each")
-    found = outcomes(rule, [opening(1), opening(4), opening(8), Event("A1", "paid", 6)])
+    found = outcomes(rule, [opening(1), opening(4), opening(8), Event("A1", "paid", 6)], as_of="complete")
     assert [(o.opened_at, o.outcome, o.at) for o in found] == [
         (1, "completed", 6),
         (4, "completed", 6),
@@ -41,7 +41,7 @@ def test_one_signal_completes_every_operation_that_is_open() -> None:
 
 def test_signals_of_other_keys_do_not_count() -> None:
     rule = Rule("r", "open", "paid", within=5)
-    assert outcomes(rule, [opening(1), Event("B2", "paid", 2)])[0].outcome == "expired"
+    assert outcomes(rule, [opening(1), Event("B2", "paid", 2)], as_of="complete")[0].outcome == "expired"
 
 
 def test_a_log_that_opens_nothing_has_no_outcomes() -> None:

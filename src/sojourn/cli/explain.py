@@ -11,6 +11,7 @@ import typer
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
 from .options import (
+    AsOfOption,
     AtColumn,
     Format,
     InUnits,
@@ -43,6 +44,7 @@ def explain(
     format: Format = None,
     option: Reading = None,
     operations: Operations = None,
+    as_of: AsOfOption = "log",
     as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON, one object per line.")] = False,
 ) -> None:
     """Say why operations ended as they did: from an outcome table, or event by event from a log and a rule.
@@ -61,7 +63,14 @@ def explain(
         for asked in who:
             if rule:
                 job = job_of(
-                    table, rule, columns=named, unit=unit.value, format=format, options=options, operations=operations
+                    table,
+                    rule,
+                    columns=named,
+                    unit=unit.value,
+                    format=format,
+                    options=options,
+                    operations=operations,
+                    as_of=as_of,
                 )
                 explanations = explain_events(job, asked)
             else:

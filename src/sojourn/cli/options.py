@@ -38,6 +38,15 @@ Reading = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="NAME=VALUE", help="How to read them.", rich_help_panel=_EVENTS),
 ]
+AsOfOption = Annotated[
+    str,
+    typer.Option(
+        "--as-of",
+        metavar="TIME",
+        help="Where the log ends: a time, log (its latest event), or complete (nothing else will come).",
+        rich_help_panel=_EVENTS,
+    ),
+]
 Operations = Annotated[
     str | None,
     typer.Option(

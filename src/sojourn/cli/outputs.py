@@ -29,13 +29,17 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What is to be written. `aside` is where the quarantine goes, if it is not to be beside the outcomes."""
+    """What is to be written. `aside` is where the quarantine goes, if it is not to be beside the outcomes.
+
+    `is_only_ended` leaves pending operations out of the outcomes.
+    """
 
     outcomes: str | None = None
     summary: Path | None = None
     report: Path | None = None
     is_json: bool = False
     aside: str | None = None
+    is_only_ended: bool = False
 
     @property
     def quarantine(self) -> str | None:

@@ -11,6 +11,7 @@ import typer
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
 from .options import (
+    AsOfOption,
     AtColumn,
     Conf,
     Format,
@@ -54,6 +55,7 @@ def replay(
     format: Format = None,
     option: Reading = None,
     operations: Operations = None,
+    as_of: AsOfOption = "log",
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Fail if a row cannot be used, or if nothing opens.", rich_help_panel=_EVENTS),
@@ -62,6 +64,9 @@ def replay(
         str | None,
         typer.Option(metavar="DIR", help="Outcomes as Parquet; DIR-quarantine beside it.", rich_help_panel=_OUTPUT),
     ] = None,
+    only_ended: Annotated[
+        bool, typer.Option("--only-ended", help="Write no pending operations.", rich_help_panel=_OUTPUT)
+    ] = False,
     quarantine: Annotated[
         str | None,
         typer.Option(metavar="DIR", help="Rows set aside, elsewhere than beside DIR.", rich_help_panel=_OUTPUT),
@@ -106,8 +111,9 @@ def replay(
             format=format,
             options=options,
             operations=operations,
+            as_of=as_of,
             what_if=what_if,
             by=by,
         )
-        outputs = Outputs(out, summary, report, as_json, quarantine)
+        outputs = Outputs(out, summary, report, as_json, quarantine, only_ended)
         ReplayRun(job, outputs, is_strict=strict, master=master, conf=spark).run(engine.value)

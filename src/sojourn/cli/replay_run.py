@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..errors import SourceError
+from ..pipeline.columns.times import time_of
 from ..pipeline.files.drafts import DISK, Drafts, FileStore
 from ..pipeline.files.source import Source, is_remote
 from ..pipeline.replay import Job, LocalReplay, Replay, doubts, suspicious_times
@@ -44,6 +45,7 @@ def job_of(
     operations: str | None = None,
     what_if: str | None = None,
     by: str | None = None,
+    as_of: str = "log",
 ) -> Job:
     """A job from the arguments of the command line."""
     return Job(
@@ -54,6 +56,7 @@ def job_of(
         None if operations is None else Source.of(operations),
         deadlines(what_if) if what_if else (),
         by,
+        "log" if as_of == "log" else "complete" if as_of == "complete" else time_of("--as-of", as_of, unit),
     )
 
 
@@ -117,7 +120,7 @@ class ReplayRun:
         """Whatever fails, earlier outputs are still there: nothing is moved into its place before all is written."""
         if places.outcomes or places.quarantine:
             with screen.step(f"writing {self.outputs.outcomes or self.outputs.quarantine}"):
-                replay.write(places.outcomes, places.quarantine)
+                replay.write(places.outcomes, places.quarantine, only_ended=self.outputs.is_only_ended)
         with screen.step("counting"):
             warnings = self._warnings(replay)
             counts = summary(replay.tallies, replay.quarantined, engine, self.job.by, warnings)

@@ -17,14 +17,14 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from ..errors import ConfigError
-from ..rules import Duration, Rule, duration_ms
+from ..rules import AsOf, Duration, Rule, duration_ms
 from . import schema as S  # noqa: N812
 from .columns.normal import normal_schema, number_types
 from .plan import Plan
 from .results.deadlines import Deadline
 from .results.what_if import HAS_CANCELLED, MAY_CANCEL, PART, WhatIf
 from .spark.operations import SparkOperations
-from .spark.parcels import SHARD, UNUSABLE, shards_for
+from .spark.parcels import LATEST, SHARD, UNUSABLE, shards_for
 from .spark.rows import arrow_schema, mapped, parcels, refuse_months
 from .spark.schema import SPARK_DECIDED, SPARK_PARCELS, SPARK_QUARANTINE, spark_schema
 from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, ReadEvents, Send, SetAside
@@ -41,6 +41,7 @@ def outcomes(
     value: str | None = None,
     unit: S.Unit = "auto",
     operations: DataFrame | None = None,
+    as_of: AsOf = "log",
 ) -> DataFrame:
     """The outcome of every operation that a log opens, under each rule: the columns of `schema.OUTCOMES`, lazily.
 
@@ -50,34 +51,37 @@ def outcomes(
     With `operations` the events open nothing: each row of that table is an operation, with the columns `operation_id`,
     `opened_at`, `keys` (an array; or `key`), `within`, unless the rule has one, and `rule`, if there are several. The
     events of all its keys count for it.
+
+    `as_of` is where the log ends: "log", at its latest event that can be used, whatever its kind (or at the latest
+    opening of `operations`), which the executors find out in passing; or a time, and later events are not looked at; or
+    "complete": nothing else will come. What ends later is pending.
     """
-    plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
+    plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value).ending(as_of)
     return outcomes_by_plan(events, plan, operations).select(*S.OUTCOMES.names)
 
 
 def outcomes_by_plan(
-    events: DataFrame, plan: Plan, operations: DataFrame | None = None, unusable: Observation | None = None
+    events: DataFrame, plan: Plan, operations: DataFrame | None = None, seen: Observation | None = None
 ) -> DataFrame:
     """As `outcomes`, by a plan, with the columns of `schema.DECIDED`.
 
-    `unusable` observes, under UNUSABLE, how many rows of the log the first job sets aside.
+    `seen` observes in the first job, under UNUSABLE, how many rows of the log are set aside and, under LATEST, how far
+    the log goes, if the plan asks for that.
     """
     opens = operations is None
     _check(events, plan, opens=opens)
     shards = shards_for(int(events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
     schema = normal_schema(plan, number_types(plan, arrow_schema(events)), opens=opens)
     read = parcels(events, ReadEvents(plan, schema, opens, shards), plan.needed(opens=opens), plan.dictionary_columns)
-    if unusable is not None:
-        read = read.observe(unusable, F.coalesce(F.sum(UNUSABLE), F.lit(0)).alias(UNUSABLE))
     if operations is None:
-        return _shuffled_by_shard(read).mapInArrow(Decide(plan, schema), SPARK_DECIDED)
+        return _shuffled_by_shard(_observed(read, seen)).mapInArrow(Decide(plan, schema), SPARK_DECIDED)
     given = SparkOperations(operations, plan)
     at_home = _shuffled_by_shard(given.parcels(shards))
-    sent = at_home.mapInArrow(Send(given.has_many_keys, shards), SPARK_PARCELS)
-    shuffled = _shuffled_by_shard(read.union(sent))
+    sent = at_home.mapInArrow(Send(plan, given.has_many_keys, shards), SPARK_PARCELS)
+    shuffled = _shuffled_by_shard(_observed(read.union(sent), seen))
     if not given.has_many_keys:
         return shuffled.mapInArrow(DecideOnOneKey(plan, schema), SPARK_DECIDED)
-    handed = shuffled.mapInArrow(Hand(plan, schema), SPARK_PARCELS)
+    handed = shuffled.mapInArrow(Hand(plan, schema, shards), SPARK_PARCELS)
     decide = DecideOnManyKeys(plan, schema, shards)
     return _shuffled_by_shard(handed.union(at_home)).mapInArrow(decide, SPARK_DECIDED)
 
@@ -126,6 +130,13 @@ def _check(events: DataFrame, plan: Plan, *, opens: bool) -> None:
     plan.check_columns(events.columns, opens=opens)
     if opens:
         refuse_months(events, plan.withins)
+
+
+def _observed(parcels: DataFrame, seen: Observation | None) -> DataFrame:
+    if seen is None:
+        return parcels
+    unusable = F.coalesce(F.sum(UNUSABLE), F.lit(0))
+    return parcels.observe(seen, unusable.alias(UNUSABLE), F.max(LATEST).alias(LATEST))
 
 
 def _shuffled_by_shard(parcels: DataFrame) -> DataFrame:

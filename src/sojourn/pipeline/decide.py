@@ -1,8 +1,9 @@
 """Rows and operations in, outcomes out: the one place where engines have the law applied.
 
-Events are in the normal form (`columns.normal`), and all events of a key are there: bringing them together is the
-engines' part. The threads of the local engine and Spark's executors call this. A stream's shard, which also keeps what
-is still pending, has a step of its chosen over the same kernel (`stream.decide`).
+Events are in the normal form (`columns.normal`), and all events of a key are there, up to `as_of`, the end of the log,
+or altogether: bringing them together is the engines' part. The threads of the local engine and Spark's executors call
+this. A stream's shard, which also keeps what is still pending, has a step of its own over the same kernel
+(`stream.decide`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .columns.grouping import by_key, by_key_and_asked
 from .columns.normal import column_of, has_sources, kernel_events
 from .columns.operations import OPERATION, Given
 from .columns.outcomes import outcome_table
-from .kernel import Events
+from .kernel import Events, Operations
 from .kernel.columns import Lanes
 from .kernel.search import Ints, order_by
 from .plan import Plan
@@ -28,7 +29,7 @@ from .schema import AT, DEADLINE, KEY, OPENED_AT, OPERATION_ID, RULE, SOURCE, TI
 Rows: TypeAlias = "pa.Table | pa.RecordBatch"
 
 
-def opened(plan: Plan, events: Rows, time: pa.DataType = TIME) -> Iterator[pa.Table]:
+def opened(plan: Plan, events: Rows, as_of: int | None = None, time: pa.DataType = TIME) -> Iterator[pa.Table]:
     """The outcomes of the operations that events open, rule by rule."""
     groups = by_key(column_of(events, KEY), column_of(events, AT).to_numpy())
     grouped = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
@@ -36,12 +37,14 @@ def opened(plan: Plan, events: Rows, time: pa.DataType = TIME) -> Iterator[pa.Ta
         lanes = Lanes(rule, grouped)
         operations = kernel.openings(rule, grouped, lanes)
         if len(operations.group):
-            verdicts = kernel.judge(rule, grouped, operations, lanes)
+            verdicts = kernel.judge(rule, grouped, operations, lanes, as_of)
             keys = groups.names.take(pa.array(operations.group))
             yield outcome_table(rule, operations, verdicts, keys, time=time)
 
 
-def on_one_key(plan: Plan, events: Rows, waiting: Rows, time: pa.DataType = TIME) -> Iterator[pa.Table]:
+def on_one_key(
+    plan: Plan, events: Rows, waiting: Rows, as_of: int | None = None, time: pa.DataType = TIME
+) -> Iterator[pa.Table]:
     """The outcomes of operations that wait on one key each (`operations.ON_ONE_KEY`), by the events of these keys."""
     ids, keys = column_of(waiting, OPERATION_ID), column_of(waiting, KEY)
     groups, group = by_key_and_asked(column_of(events, KEY), column_of(events, AT).to_numpy(), keys)
@@ -51,7 +54,8 @@ def on_one_key(plan: Plan, events: Rows, waiting: Rows, time: pa.DataType = TIME
         chosen = np.flatnonzero(rule_index == index)
         if len(chosen):
             shown, names = (column.take(pa.array(chosen)) for column in (keys, ids))
-            yield _judged(rule, grouped, group[chosen], opened_at[chosen], deadline[chosen], shown, names, time)
+            operations = kernel.given(grouped, group[chosen], opened_at[chosen], deadline[chosen])
+            yield _table(rule, grouped, operations, shown, names, as_of, time)
 
 
 def handed_schema(plan: Plan, events: pa.Schema) -> pa.Schema:
@@ -83,7 +87,13 @@ def handed(plan: Plan, events: Rows, watches: Rows, origin: int) -> Iterator[pa.
 
 
 def on_many_keys(
-    plan: Plan, given: Given, rows: Ints, events: Rows, owner: Ints, time: pa.DataType = TIME
+    plan: Plan,
+    given: Given,
+    rows: Ints,
+    events: Rows,
+    owner: Ints,
+    as_of: int | None = None,
+    time: pa.DataType = TIME,
 ) -> Iterator[pa.Table]:
     """The outcomes of some rows of `given`, by the events that they were handed: `owner` has positions in `rows`."""
     starts = np.append(0, np.cumsum(np.bincount(owner, minlength=len(rows))))
@@ -93,18 +103,17 @@ def on_many_keys(
         chosen = rows[group]
         if len(chosen):
             shown, ids = (column.take(pa.array(chosen)) for column in (given.shown_key, given.operation_id))
-            yield _judged(rule, grouped, group, given.opened_at[chosen], given.deadline[chosen], shown, ids, time)
+            operations = kernel.given(grouped, group, given.opened_at[chosen], given.deadline[chosen])
+            yield _table(rule, grouped, operations, shown, ids, as_of, time)
 
 
-def _judged(
+def _table(
     rule: Rule,
     events: Events,
-    group: Ints,
-    opened_at: Ints,
-    deadline: Ints,
+    operations: Operations,
     keys: pa.Array,
     ids: pa.Array,
+    as_of: int | None,
     time: pa.DataType,
 ) -> pa.Table:
-    operations = kernel.given(events, group, opened_at, deadline)
-    return outcome_table(rule, operations, kernel.judge(rule, events, operations), keys, ids, time)
+    return outcome_table(rule, operations, kernel.judge(rule, events, operations, as_of=as_of), keys, ids, time)

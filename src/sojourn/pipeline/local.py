@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..rules import Duration, Rule, duration_ms
+from ..rules import AsOf, Duration, Rule, duration_ms
 from . import decide
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .columns.kinds import table_without_views
 from .columns.normal import Normal, column_of, normal_form
-from .columns.operations import OPERATION, Given, read_operations
+from .columns.operations import OPERATION, Given, latest_of, read_operations
 from .columns.quarantine import set_aside
 from .deal import by_shard, dealt_out, in_parallel, shards_for
 from .kernel.search import Ints
@@ -31,6 +31,8 @@ class Result(NamedTuple):
     """A row for each operation, as `schema.OUTCOMES`, in no particular order."""
     quarantine: pa.Table
     """A row for each row that could not be used, as `schema.QUARANTINE`."""
+    as_of: int | None = None
+    """The end of the log, in epoch milliseconds; None if it was taken to be complete, or has no events."""
 
 
 def outcomes(
@@ -44,6 +46,7 @@ def outcomes(
     value: str | None = None,
     unit: S.Unit = "auto",
     operations: pa.Table | None = None,
+    as_of: AsOf = "log",
 ) -> Result:
     """The outcome of every operation that a log opens, under each rule.
 
@@ -53,8 +56,12 @@ def outcomes(
     With `operations` the events open nothing: each row of that table is an operation, with the columns `operation_id`,
     `opened_at`, `keys` (a list; or `key`), `within`, unless the rule has one, and `rule`, if there are several. The
     events of all its keys count for it.
+
+    `as_of` is where the log ends: "log", at its latest event that can be used, whatever its kind (or at the latest
+    opening of `operations`); or a time, and later events are not looked at; or "complete": nothing else will come. What
+    ends later is pending.
     """
-    plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
+    plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value).ending(as_of)
     result = outcomes_by_plan(events, plan, operations)
     return result._replace(outcomes=result.outcomes.select(S.OUTCOMES.names))
 
@@ -67,10 +74,12 @@ def outcomes_by_plan(events: pa.Table, plan: Plan, operations: pa.Table | None =
     normal = normal_form(events, plan, opens=opens)
     aside = pa.concat_tables(set_aside(events, reasons) for reasons in normal.reasons)
     if operations is None:
-        return Result(pa.concat_tables([DECIDED.empty_table(), *_opened(plan, normal)]), aside)
+        as_of = plan.end_of_log(normal.latest)
+        return Result(pa.concat_tables([DECIDED.empty_table(), *_opened(plan, normal, as_of)]), aside, as_of)
     given, refused = read_operations(table_without_views(operations), plan)
-    decided = [DECIDED.empty_table(), *_given(plan, normal, given)]
-    return Result(pa.concat_tables(decided), pa.concat_tables([aside, refused]))
+    as_of = plan.end_of_log(latest_of(normal.latest, given.latest))
+    decided = [DECIDED.empty_table(), *_given(plan, normal, given, as_of)]
+    return Result(pa.concat_tables(decided), pa.concat_tables([aside, refused]), as_of)
 
 
 def what_if(outcomes: pa.Table, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = ()) -> pa.Table:
@@ -85,15 +94,15 @@ def what_if(outcomes: pa.Table, withins: Sequence[Duration], rules: Rule | Seque
     return what_if_table(outcomes, asked, (rules,) if isinstance(rules, Rule) else rules)
 
 
-def _opened(plan: Plan, normal: Normal) -> Iterator[pa.Table]:
+def _opened(plan: Plan, normal: Normal, as_of: int | None) -> Iterator[pa.Table]:
     """The outcomes of what the events open, shard by shard."""
     rows = normal.usable
     shards = dealt_out(column_of(normal.events, S.KEY), rows, shards_for(len(rows)))
-    for tables in in_parallel(lambda shard: list(decide.opened(plan, _taken(normal.events, shard))), shards):
+    for tables in in_parallel(lambda shard: list(decide.opened(plan, _taken(normal.events, shard), as_of)), shards):
         yield from tables
 
 
-def _given(plan: Plan, normal: Normal, given: Given) -> Iterator[pa.Table]:
+def _given(plan: Plan, normal: Normal, given: Given, as_of: int | None) -> Iterator[pa.Table]:
     """The outcomes of operations that are given. Events and operations are dealt out to shards by their keys.
 
     Where every operation waits on one key, it is judged in the shard of that key. Where some wait on several, each is
@@ -107,7 +116,8 @@ def _given(plan: Plan, normal: Normal, given: Given) -> Iterator[pa.Table]:
     asked = dealt_out(column_of(waiting, S.KEY), np.arange(waiting.num_rows), shards)
 
     def judged(shard: int) -> list[pa.Table]:
-        return list(decide.on_one_key(plan, _taken(normal.events, events[shard]), _taken(waiting, asked[shard])))
+        mine, watching = _taken(normal.events, events[shard]), _taken(waiting, asked[shard])
+        return list(decide.on_one_key(plan, mine, watching, as_of))
 
     def handed(shard: int) -> list[pa.RecordBatch]:
         watches = _taken(waiting, asked[shard])
@@ -116,10 +126,10 @@ def _given(plan: Plan, normal: Normal, given: Given) -> Iterator[pa.Table]:
     work = in_parallel(judged if is_simple else handed, range(shards))
     if is_simple:
         return chain.from_iterable(work)
-    return _judged(plan, given, pa.Table.from_batches(chain.from_iterable(work)))
+    return _judged(plan, given, pa.Table.from_batches(chain.from_iterable(work)), as_of)
 
 
-def _judged(plan: Plan, given: Given, events: pa.Table) -> Iterator[pa.Table]:
+def _judged(plan: Plan, given: Given, events: pa.Table, as_of: int | None) -> Iterator[pa.Table]:
     """The outcomes of operations by the events that they have been handed, some operations at a time."""
     count = len(given.rule)
     parts = shards_for(events.num_rows + count)
@@ -129,7 +139,7 @@ def _judged(plan: Plan, given: Given, events: pa.Table) -> Iterator[pa.Table]:
     def judged(part: int) -> list[pa.Table]:
         first, end = (-(-count * bound // parts) for bound in (part, part + 1))
         rows, operations = dealt[part], np.arange(first, end)
-        return list(decide.on_many_keys(plan, given, operations, _taken(events, rows), owner[rows] - first))
+        return list(decide.on_many_keys(plan, given, operations, _taken(events, rows), owner[rows] - first, as_of))
 
     return chain.from_iterable(in_parallel(judged, range(parts)))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from ..errors import ConfigError
-from ..rules import Column, Reached, Rule, Seen, UntilColumn, duration_text
+from ..rules import AsOf, Column, Reached, Rule, Seen, UntilColumn, checked_as_of, duration_text, end_of_log
 from .kernel.columns import number_of
 from .schema import AT, KEY, KEYS, KIND, OPENED_AT, OPERATION_ID, RULE, SOURCE, VALUE, WITHIN, Unit
 
@@ -18,12 +18,13 @@ FARTHEST_MS = 2**62 // 1000
 
 @dataclass(frozen=True)
 class Plan:
-    """The rules, the columns they need by the names of the log, and how to take bare numbers as times.
+    """The rules, the columns they need by the names of the log, how to take bare numbers as times, where the log ends.
 
     `columns`  by our names: key, kind and at, and of source and value those that a rule reads.
     `kinds`    the kinds that a rule names: events of other kinds are ignored.
     `numbers`  the columns of numbers that a rule reads, by the name that it gives them: "value", or their own.
     `withins`  the columns that hold deadlines.
+    `as_of`    "log", "complete" or a time in epoch milliseconds: later events are not looked at.
     """
 
     rules: tuple[Rule, ...]
@@ -32,6 +33,7 @@ class Plan:
     kinds: tuple[str, ...]
     numbers: tuple[str, ...]
     withins: tuple[Column | UntilColumn, ...]
+    as_of: AsOf = "log"
 
     @staticmethod
     def of(rules: Rule | Sequence[Rule], unit: Unit = "auto", **columns: str | None) -> Plan:
@@ -46,6 +48,19 @@ class Plan:
         withins = dict.fromkeys(rule.within for rule in chosen if not isinstance(rule.within, int))
         names = {ours: columns.get(ours) or _named(chosen, ours) for ours in needed}
         return Plan(chosen, names, unit, tuple(kinds), numbers, tuple(withins))
+
+    def ending(self, as_of: AsOf) -> Plan:
+        """The same plan, for a log that ends there."""
+        return replace(self, as_of=checked_as_of(as_of))
+
+    @property
+    def last_looked_at(self) -> int | None:
+        """The time after which no event is looked at, if one is given."""
+        return end_of_log(self.as_of, None)
+
+    def end_of_log(self, latest: int | None) -> int | None:
+        """The time up to which the events are known, given that of the latest; None if they are complete."""
+        return end_of_log(self.as_of, latest)
 
     def column_of(self, number: str) -> str:
         """The log's name of a column of numbers."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from ..rules import Never, Rule
+from ..rules import AsOf, Never, Rule
 from ..rules.outcome import time_text
 from . import local
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
@@ -39,6 +39,7 @@ class Job:
 
     `columns`  the log's names of our columns, where they differ from those in the rules.
     `by`       a column of the events that open operations (or of `operations`), to count by.
+    `as_of`    where the log ends.
     """
 
     source: Source
@@ -48,6 +49,7 @@ class Job:
     operations: Source | None = None
     what_if: tuple[Deadline, ...] = ()
     by: str | None = None
+    as_of: AsOf = "log"
 
     def named(self) -> dict[str, str]:
         """Names of columns: those given, and those that the format of the log defines and no rule names."""
@@ -57,7 +59,7 @@ class Job:
     @cached_property
     def plan(self) -> Plan:
         """What the rules read, made once for the run."""
-        return Plan.of(self.rules, self.unit, **self.named())
+        return Plan.of(self.rules, self.unit, **self.named()).ending(self.as_of)
 
     def check(self, names: list[str]) -> None:
         """Refuse a log that lacks a column, and say what it has."""
@@ -83,10 +85,14 @@ class Replay(Protocol):
     def quarantined(self) -> Counter[str]:
         """How many rows were set aside, by reason."""
 
+    @property
+    def as_of(self) -> int | None:
+        """The end of the log, in epoch milliseconds; None if it was taken to be complete, or has no events."""
+
     def kinds(self) -> Counter[str]:
         """How many events of each kind the log has."""
 
-    def write(self, outcomes: str | None, quarantine: str | None) -> None:
+    def write(self, outcomes: str | None, quarantine: str | None, *, only_ended: bool = False) -> None:
         """Write the tables as Parquet, into folders that do not exist yet; without a folder, a table is not written."""
 
 
@@ -104,6 +110,7 @@ class LocalReplay:
         result = local.outcomes_by_plan(self._log.events, job.plan, operations)
         self._decided: pa.Table = result.outcomes
         self.outcomes: pa.Table = result.outcomes.select(S.OUTCOMES.names)
+        self.as_of = result.as_of
         self.quarantine: pa.Table = pa.concat_tables([self._log.unreadable, result.quarantine])
 
     @cached_property
@@ -118,9 +125,10 @@ class LocalReplay:
     def kinds(self) -> Counter[str]:
         return counted(EventColumns(self._log.events, self._job.plan).kind.values)
 
-    def write(self, outcomes: str | None, quarantine: str | None) -> None:
+    def write(self, outcomes: str | None, quarantine: str | None, *, only_ended: bool = False) -> None:
         if outcomes is not None:
-            write_table(self.outcomes, outcomes)
+            ended = self.outcomes.filter(pc.not_equal(self.outcomes[S.OUTCOME], S.PENDING)) if only_ended else None
+            write_table(self.outcomes if ended is None else ended, outcomes)
         if quarantine is not None:
             write_table(self.quarantine, quarantine)
 

@@ -47,7 +47,10 @@ OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET, UNKNOWN = COUNTS = (
 CANCELLED_AT = "cancelled_at"
 """Beside the columns of an outcome table, inside the engines: the first cancellation, whatever the deadline."""
 
-ENDINGS = (COMPLETED, EXPIRED, CANCELLED)
+PENDING = "pending"
+
+ENDED = (COMPLETED, EXPIRED, CANCELLED)
+ENDINGS = (*ENDED, PENDING)
 """The values of the column OUTCOME."""
 
 OUTCOME_TIMES = (OPENED_AT, DEADLINE, AT, MET_AT)
@@ -69,7 +72,7 @@ OUTCOMES = pa.schema(
         pa.field(
             name,
             TIME if name in OUTCOME_TIMES else pa.int64() if name == WAITED_MS else pa.string(),
-            nullable=name in (MET_AT, MISSING),
+            nullable=name in (AT, MET_AT, DECIDED_BY, MISSING),
         )
         for name in OUTCOME_COLUMNS
     ]

@@ -1,5 +1,8 @@
 """What an operation means: rules, conditions, outcomes and the law that every engine obeys. Pure, no clock, no I/O."""
 
+from .as_of import AsOf as AsOf
+from .as_of import checked_as_of as checked_as_of
+from .as_of import end_of_log as end_of_log
 from .condition import AllOf as AllOf
 from .condition import AnyOf as AnyOf
 from .condition import Condition as Condition
@@ -44,6 +47,7 @@ __all__ = [
     "OUTCOME_COLUMNS",
     "AllOf",
     "AnyOf",
+    "AsOf",
     "Column",
     "Condition",
     "Duration",
@@ -62,10 +66,12 @@ __all__ = [
     "Waiting",
     "all_of",
     "any_of",
+    "checked_as_of",
     "column",
     "decide",
     "duration_ms",
     "duration_text",
+    "end_of_log",
     "event_error",
     "n_of",
     "never",

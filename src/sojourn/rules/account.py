@@ -10,7 +10,7 @@ from .duration import duration_text
 from .event import Source
 from .exact import amount_text, number_text, reaches, threshold
 from .operation import Operation
-from .outcome import Ending, Outcome
+from .outcome import Outcome, Standing
 from .rule import Rule
 
 SOURCES_NAMED = 5
@@ -43,28 +43,32 @@ def seen_text(condition: Condition, progress_of: ProgressOf) -> str:
 
 def conclude(
     operation: Operation,
-    ending: Ending,
+    standing: Standing,
     at: int,
     *,
     deadline: int,
     met_at: int | None,
-    decided_by: str,
+    decided_by: str | None,
     progress_of: ProgressOf,
 ) -> Outcome:
-    """The outcome, in words too, of an operation that has been judged; `progress_of` tells the progress by `at`."""
+    """The outcome, in words too, of an operation that has been judged; `progress_of` tells the progress by `at`.
+
+    Of a pending one, `at` is the time at which it was looked at.
+    """
     rule, key, opened_at, _, operation_id = operation
-    missing, seen = words(rule, ending, operation.within_ms, progress_of)
-    times = (opened_at, deadline, ending, at, at - opened_at, met_at)
+    missing, seen = words(rule, standing, operation.within_ms, progress_of)
+    ended_at = None if standing == "pending" else at
+    times = (opened_at, deadline, standing, ended_at, at - opened_at, met_at)
     return Outcome(operation_id, rule.name, key, *times, decided_by, missing, seen)
 
 
-def words(rule: Rule, ending: Ending, within_ms: int, progress_of: ProgressOf) -> tuple[str | None, str]:
+def words(rule: Rule, standing: Standing, within_ms: int, progress_of: ProgressOf) -> tuple[str | None, str]:
     """`missing` and `seen` of an outcome. Nothing is missing if it completed, nor where nothing was awaited."""
-    if rule.keeps_alive and ending == "expired":
+    if rule.keeps_alive and standing == "expired":
         return rule.keeps_alive, f"no {rule.keeps_alive} for {duration_text(within_ms)}"
     if isinstance(rule.until, Never):
         return None, ""
-    missing = None if ending == "completed" else missing_text(rule.until, progress_of)
+    missing = None if standing == "completed" else missing_text(rule.until, progress_of)
     return missing, seen_text(rule.until, progress_of)
 
 

@@ -9,6 +9,8 @@ An operation opened at `s` has a deadline `d` >= s. All times are integer millis
   else cancelled at the earliest cancellation, if s <= c <= d; else expired at `d`.
   At the same instant, therefore: completed before cancelled before expired.
 * Under `keeps_alive` each such event stamped s <= t <= d moves `d` to t + within, in the order of time.
+* A log ends: the events are known up to `as_of`, and later ones are not looked at. What would end after `as_of` is
+  pending. A deadline at `as_of` has passed, as a signal at `as_of` counts.
 
 Nothing here depends on the order of `events`: the outcome is a function of the set. No clock, no thread, no I/O.
 """
@@ -20,11 +22,12 @@ from typing import NamedTuple
 
 from ..errors import RuleError
 from .account import Progress, conclude
+from .as_of import AsOf, end_of_log
 from .condition import Condition, Group, Leaf, Never, Reached, Seen, Total
 from .event import Event, source_order
 from .exact import exact, is_level, is_rough, reaches
 from .operation import Operation, opened
-from .outcome import Ending, Outcome
+from .outcome import Ending, Outcome, Standing
 from .reading import event_error, measure
 from .rule import Rule
 
@@ -32,27 +35,43 @@ LeafTime = Callable[[Leaf], int | None]
 
 
 def outcomes(
-    rule: Rule, events: Iterable[Event], quarantine: Callable[[Event, str], object] | None = None
+    rule: Rule,
+    events: Iterable[Event],
+    quarantine: Callable[[Event, str], object] | None = None,
+    *,
+    as_of: AsOf = "log",
 ) -> list[Outcome]:
     """The outcome of every operation that a log opens, by time of opening, then key.
 
     Events that the rule cannot use go to `quarantine(event, reason)`; without one, the first of them is an error.
+
+    `as_of` is the time up to which the events are known: "log", the time of the latest event that can be used, whatever
+    its kind; or a time in epoch milliseconds; or "complete", if nothing else will come.
     """
-    by_key: dict[str, list[Event]] = {}
+    usable: list[Event] = []
     for event in events:
         reason = event_error(rule, event)
         if reason is None:
-            by_key.setdefault(event.key, []).append(event)
+            usable.append(event)
         elif quarantine is None:
             raise RuleError(f"rule {rule.name!r} cannot use {event}: {reason}")
         else:
             quarantine(event, reason)
+    end = end_of_log(as_of, max((event.at for event in usable), default=None))
+    by_key: dict[str, list[Event]] = {}
+    for event in known(usable, end):
+        by_key.setdefault(event.key, []).append(event)
     entries = [
-        ((opening.at, str(key), ordinal), decide(rule, opening, key_events, ordinal))
+        ((opening.at, str(key), ordinal), decide(rule, opening, key_events, ordinal, end))
         for key, key_events in by_key.items()
         for opening, ordinal in openings(rule, key_events)
     ]
     return [outcome for _, outcome in sorted(entries, key=lambda entry: entry[0])]
+
+
+def known(events: Iterable[Event], as_of: int | None) -> list[Event]:
+    """The events that are looked at, given the time up to which they are known; None if they are complete."""
+    return [event for event in events if as_of is None or event.at <= as_of]
 
 
 def openings(rule: Rule, events: Iterable[Event]) -> list[tuple[Event, int]]:
@@ -67,9 +86,12 @@ def openings(rule: Rule, events: Iterable[Event]) -> list[tuple[Event, int]]:
     return [(e, i - first_at[e.at] + 1) for i, e in enumerate(ordered)]
 
 
-def decide(rule: Rule, opening: Event, events: Sequence[Event], ordinal: int = 1) -> Outcome:
-    """The outcome of one operation, given all events of its key: the opening too, which may be a signal itself."""
-    return case_of(opened(rule, opening, ordinal), events).outcome
+def decide(rule: Rule, opening: Event, events: Sequence[Event], ordinal: int = 1, as_of: int | None = None) -> Outcome:
+    """The outcome of one operation, given all events of its key: the opening too, which may be a signal itself.
+
+    The events are known up to `as_of`, or complete.
+    """
+    return case_of(opened(rule, opening, ordinal), events, as_of).outcome
 
 
 class Case(NamedTuple):
@@ -85,23 +107,24 @@ class Case(NamedTuple):
     held_from: Mapping[Leaf, int | None]
 
 
-def case_of(operation: Operation, events: Sequence[Event]) -> Case:
-    """What becomes of an operation, given all events that it may look at."""
+def case_of(operation: Operation, events: Sequence[Event], as_of: int | None = None) -> Case:
+    """What becomes of an operation, given all events that it may look at, known up to `as_of`, or complete."""
     rule = operation.rule
+    events = known(events, as_of)
     since = [e for e in events if e.at >= operation.opened_at]
     cancelled_at = min((e.at for e in since if e.kind == rule.cancels), default=None)
     alive = [e.at for e in since if e.kind == rule.keeps_alive]
     counted = {leaf: evidence(leaf, events, operation.opened_at) for leaf in rule.leaves}
     held_from = {leaf: holds_from(leaf, counted[leaf], operation.opened_at) for leaf in rule.leaves}
     met_at = holds_at(rule.until, held_from.__getitem__)
-    ending, at = verdict(met_at, cancelled_at, extended(operation, alive))
+    ended, at = standing(*verdict(met_at, cancelled_at, extended(operation, alive)), as_of)
     outcome = conclude(
         operation,
-        ending,
+        ended,
         at,
         deadline=extended(operation, [t for t in alive if t <= at]),
         met_at=met_at,
-        decided_by=decided_by(rule, ending, held_from.__getitem__),
+        decided_by=None if ended == "pending" else decided_by(rule, ended, held_from.__getitem__),
         progress_of=lambda leaf: progress(leaf, counted[leaf], at),
     )
     needed = {leaf: until_held(leaf, counted[leaf], held_from[leaf]) for leaf in rule.leaves}
@@ -115,6 +138,14 @@ def verdict(met_at: int | None, cancelled_at: int | None, deadline: int) -> tupl
     if cancelled_at is not None and cancelled_at <= deadline:
         return "cancelled", cancelled_at
     return "expired", deadline
+
+
+def standing(ending: Ending, at: int, as_of: int | None) -> tuple[Standing, int]:
+    """How an operation that ends so stands as of a time, and when that is: what ends later is pending.
+
+    None is the end of time.
+    """
+    return (ending, at) if as_of is None or at <= as_of else ("pending", as_of)
 
 
 def extended(operation: Operation, alive: Iterable[int]) -> int:

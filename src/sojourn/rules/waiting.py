@@ -7,7 +7,6 @@ the one that `law.decide` gives for all the events together.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
 from typing import Any
 
 from ..errors import RuleError
@@ -15,7 +14,7 @@ from .account import Progress, conclude
 from .alive import Alive
 from .condition import Leaf
 from .event import Event
-from .law import decided_by, holds_at, verdict
+from .law import decided_by, holds_at, standing, verdict
 from .operation import Operation, opened
 from .outcome import Ending, Outcome
 from .rule import Rule
@@ -102,18 +101,26 @@ class Waiting:
         to it: so `met_at` is None on an operation that expired, if it is met only later. Without a watermark
         the events are taken to be complete.
         """
-        known_to = inf if watermark is None else watermark
+        judged = self._judged(watermark)
+        return None if judged.outcome == "pending" else judged
+
+    def as_of(self, as_of: int) -> Outcome | None:
+        """What has become of it by a time up to which all events are there: an outcome, perhaps "pending".
+
+        Events stamped later are not looked at. None if it was opened later.
+        """
+        return None if self.operation.opened_at > as_of else self._judged(as_of)
+
+    def _judged(self, as_of: int | None) -> Outcome:
         met_at = self.met_at
-        ending, at = verdict(met_at, self.cancelled_at, self.deadline)
-        if at > known_to:
-            return None
+        ended, at = standing(*verdict(met_at, self.cancelled_at, self.deadline), as_of)
         return conclude(
             self.operation,
-            ending,
+            ended,
             at,
             deadline=self.operation.deadline if self._alive is None else self._alive.deadline_at(at),
-            met_at=met_at if met_at is not None and met_at <= known_to else None,
-            decided_by=self.decided_by(ending),
+            met_at=met_at if met_at is not None and (as_of is None or met_at <= as_of) else None,
+            decided_by=None if ended == "pending" else self.decided_by(ended),
             progress_of=lambda leaf: self.progress(leaf, at),
         )
 

@@ -33,9 +33,11 @@ class Normal(NamedTuple):
     has_time: Flags
     """Which rows have a time, whatever else is wrong with them."""
     usable: Ints
-    """Rows that some rule names and can use, as far as the row itself tells."""
+    """Rows that some rule names and can use, as far as the row itself tells, and that are not too late for the plan."""
     reasons: list[Reasons]
     """Why other rows are set aside."""
+    latest: int | None
+    """The time of the latest row that some rule can use, whatever its kind: there the log ends."""
 
     def only_usable(self) -> pa.RecordBatch:
         is_all = len(self.usable) == self.events.num_rows
@@ -88,7 +90,16 @@ def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *,
     else:
         events = record_batch(schema, [columns[name] for name in schema.names])
     has_time = ~(log.at.is_missing | log.at.is_bad)
-    return Normal(events, has_time, np.flatnonzero(is_usable & (log.kind_code >= 0)), reasons)
+    is_looked_at = is_usable & (log.kind_code >= 0)
+    if plan.last_looked_at is not None:
+        is_looked_at &= log.at.ms <= plan.last_looked_at
+    return Normal(events, has_time, np.flatnonzero(is_looked_at), reasons, _latest(log.at.ms, is_usable, reasons))
+
+
+def _latest(at: Ints, is_usable: Flags, reasons: list[Reasons]) -> int | None:
+    for_no_rule = np.logical_and.reduce([of_rule.reason >= 0 for of_rule in reasons if of_rule.rule is not None])
+    times = at[is_usable & ~for_no_rule]
+    return int(times.max()) if times.size else None
 
 
 def _columns(log: EventColumns, plan: Plan, *, opens: bool, has_codes: bool) -> dict[str, Any]:

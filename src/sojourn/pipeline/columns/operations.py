@@ -82,6 +82,11 @@ class Given:
         is_chosen = (number[owner] >= 0) & ~is_repeated(self)
         return watches if is_chosen.all() else watches.filter(pa.array(is_chosen))
 
+    @property
+    def latest(self) -> int | None:
+        """When the last of them is opened: a log that has it goes as far as that."""
+        return int(self.opened_at.max()) if len(self.opened_at) else None
+
     @cached_property
     def shown_key(self) -> pa.Array:
         """The first key of each: the one that its outcome shows."""
@@ -111,13 +116,24 @@ def read_operations(table: pa.Table, plan: Plan) -> tuple[Given, pa.Table]:
     """The operations, and the rows that are set aside."""
     given, reason, reasons = checked_operations(table, plan)
     reason[_given_twice(given, np.flatnonzero(reason < 0))] = len(reasons)
-    return given.where(reason < 0), quarantined(table, reason, [*reasons, GIVEN_TWICE], None)
+    return _opened_by(plan, given.where(reason < 0)), quarantined(table, reason, [*reasons, GIVEN_TWICE], None)
 
 
 def usable_operations(table: pa.Table, plan: Plan) -> Given:
     """The operations in a part of a table: another part may have operations with the same ids."""
     given, reason, _ = checked_operations(table, plan)
-    return given.where(reason < 0)
+    return _opened_by(plan, given.where(reason < 0))
+
+
+def _opened_by(plan: Plan, given: Given) -> Given:
+    """Without the operations that are opened later than the plan looks."""
+    last = plan.last_looked_at
+    return given if last is None else given.where(given.opened_at <= last)
+
+
+def latest_of(*times: int | None) -> int | None:
+    """The latest of these times; None if there is none."""
+    return max((time for time in times if time is not None), default=None)
 
 
 def first_of_each_name(given: Given, hashed: Hashes) -> Ints:

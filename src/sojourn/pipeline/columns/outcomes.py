@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from ...rules import Rule
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
-from ..kernel import NEVER, NOTHING, CodedTexts, Operations, Verdicts
+from ..kernel import NEVER, NOTHING, PENDING, CodedTexts, Operations, Verdicts
 from ..kernel.search import Ints
 
 _LARGE = pa.large_string()
@@ -36,7 +36,7 @@ def outcome_table(
         S.OPENED_AT: _times(operations.opened_at, time),
         S.DEADLINE: _times(verdicts.deadline, time),
         S.OUTCOME: pa.array(S.ENDINGS).take(pa.array(verdicts.ending)),
-        S.AT: _times(verdicts.at, time),
+        S.AT: _times(np.where(verdicts.ending == PENDING, NEVER, verdicts.at), time),
         S.WAITED_MS: pa.array(verdicts.at - operations.opened_at),
         S.MET_AT: _times(verdicts.met_at, time),
         S.DECIDED_BY: _texts(verdicts.decided_by),

@@ -91,6 +91,16 @@ def times(name: str, column: pa.Array, unit: Unit, *, up: bool = False) -> Times
     return Times(ms, is_missing, is_bad & ~is_missing)
 
 
+def time_of(name: str, text: str, unit: Unit) -> int:
+    """The time that a text says, read as in a log; `ConfigError` if it says none."""
+    read = times(name, pa.array([text]), unit)
+    if read.is_bad[0]:
+        raise ConfigError(
+            f"{name} {text!r} is not a time; allowed are ISO 8601 (2024-03-31T12:00:00Z) and epoch numbers"
+        )
+    return int(read.ms[0])
+
+
 def durations(name: str, column: pa.Array) -> Ints:
     """The durations of a column in milliseconds, rounded up; below 0 where there is none: see `text_ms`."""
     kind = column.type

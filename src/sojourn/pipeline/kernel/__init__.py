@@ -23,6 +23,7 @@ from .judge import CANCELLED as CANCELLED
 from .judge import COMPLETED as COMPLETED
 from .judge import EXPIRED as EXPIRED
 from .judge import NOTHING as NOTHING
+from .judge import PENDING as PENDING
 from .judge import CodedTexts as CodedTexts
 from .judge import Verdicts as Verdicts
 from .judge import judge as judge

@@ -15,7 +15,7 @@ from .columns import NEVER, Events, Lanes
 from .evidence import Evidence, Operations, evidence
 from .search import Ints, distinct
 
-COMPLETED, EXPIRED, CANCELLED = range(3)
+COMPLETED, EXPIRED, CANCELLED, PENDING = range(4)
 """Codes of endings: indices in `schema.ENDINGS`."""
 
 NOTHING = -1
@@ -34,7 +34,7 @@ class CodedTexts(NamedTuple):
 class Verdicts(NamedTuple):
     """How operations end, as columns, in the order of the operations.
 
-    `ending`      COMPLETED, EXPIRED or CANCELLED, at the time `at`.
+    `ending`      COMPLETED, EXPIRED or CANCELLED, at the time `at`; or PENDING: then that is the time of the judgement.
     `deadline`    the one in force at `at`.
     `met_at`      NEVER if the condition is not met by the events there are.
     `decided_by`, `missing`   as in an outcome table.
@@ -52,8 +52,13 @@ class Verdicts(NamedTuple):
     cancelled_at: Ints
 
 
-def judge(rule: Rule, events: Events, operations: Operations, lanes: Lanes | None = None) -> Verdicts:
-    """The verdict on every operation, given all events of its group."""
+def judge(
+    rule: Rule, events: Events, operations: Operations, lanes: Lanes | None = None, as_of: int | None = None
+) -> Verdicts:
+    """The verdict on every operation, given all events of its group, known up to `as_of`, or complete.
+
+    No event, and no opening, is stamped later than `as_of`.
+    """
     lanes = lanes or Lanes(rule, events)
     known = {leaf: evidence(leaf, lanes, events, operations) for leaf in rule.leaves}
     count = len(operations.group)
@@ -61,7 +66,7 @@ def judge(rule: Rule, events: Events, operations: Operations, lanes: Lanes | Non
     cancelled_at = _cancelled_at(rule, events, operations, lanes)
     chains = Chains(lanes[rule.keeps_alive], events, operations) if rule.keeps_alive is not None else None
     deadline = operations.deadline if chains is None else chains.deadline()
-    ending, at = verdict(met_at, cancelled_at, deadline)
+    ending, at = verdict(met_at, cancelled_at, deadline, as_of)
     if chains is not None:
         cancelled = np.flatnonzero(ending == CANCELLED)
         deadline[cancelled] = chains.deadline_at(cancelled, at[cancelled])
@@ -76,12 +81,18 @@ def judge(rule: Rule, events: Events, operations: Operations, lanes: Lanes | Non
     )
 
 
-def verdict(met_at: Ints, cancelled_at: Ints, deadline: Ints) -> tuple[NDArray[np.int8], Ints]:
-    """As `law.verdict`: at the same instant completed before cancelled before expired."""
+def verdict(
+    met_at: Ints, cancelled_at: Ints, deadline: Ints, as_of: int | None = None
+) -> tuple[NDArray[np.int8], Ints]:
+    """As `law.verdict`: at the same instant completed before cancelled before expired; what ends later is pending."""
     is_completed = (met_at <= deadline) & (met_at <= cancelled_at)
     is_cancelled = ~is_completed & (cancelled_at <= deadline)
     ending = np.where(is_completed, COMPLETED, np.where(is_cancelled, CANCELLED, EXPIRED)).astype(np.int8)
-    return ending, np.where(is_completed, met_at, np.where(is_cancelled, cancelled_at, deadline))
+    at = np.where(is_completed, met_at, np.where(is_cancelled, cancelled_at, deadline))
+    if as_of is not None:
+        ending[at > as_of] = PENDING
+        np.minimum(at, as_of, out=at)
+    return ending, at
 
 
 def _cancelled_at(rule: Rule, events: Events, operations: Operations, lanes: Lanes) -> Ints:
@@ -114,6 +125,7 @@ def _decided_by(rule: Rule, ending: NDArray[np.int8], known: Evidences, count: i
     codes = (ending == CANCELLED).astype(np.int64)
     completed = ending == COMPLETED
     codes[completed] = _decisive(rule.until, known, rule.places, count)[completed] + 2
+    codes[ending == PENDING] = NOTHING
     return CodedTexts(codes, texts)
 
 
@@ -130,7 +142,7 @@ def _decisive(condition: Condition, known: Evidences, places: Mapping[Leaf, int]
 
 
 def _missing(rule: Rule, ending: NDArray[np.int8], at: Ints, known: Evidences) -> CodedTexts:
-    """What was still missing at the end of those that did not complete; a text is made once for each state."""
+    """What was still missing at the end of those that did not complete, or is; a text is made once for each state."""
     codes = np.full(len(ending), NOTHING)
     if rule.keeps_alive is not None:
         codes[ending == EXPIRED] = 0

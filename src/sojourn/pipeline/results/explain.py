@@ -13,13 +13,14 @@ import pyarrow.compute as pc
 from ...errors import SourceError
 from ...rules import Column, Event, Leaf, Outcome, Reached, Rule, Seen, UntilColumn, duration_text
 from ...rules.exact import is_level, number_text
-from ...rules.law import Case, case_of, openings
+from ...rules.law import Case, case_of, known, openings
 from ...rules.operation import Operation, opened
 from ...rules.outcome import time_text
 from ...rules.reading import measure
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
 from ..columns.events import EventColumns
-from ..columns.operations import read_operations
+from ..columns.normal import normal_form
+from ..columns.operations import latest_of, read_operations
 from ..columns.quarantine import checked, quarantined
 from ..files.source import Source
 from ..kernel import UNREADABLE
@@ -77,14 +78,15 @@ def explain_events(job: Job, who: str) -> list[Explanation]:
     plan = job.plan
     if job.operations is not None:
         return _explain_given(job, plan, events, who)
+    as_of = plan.end_of_log(normal_form(events, plan).latest)
     keys = EventColumns(events, plan).key.values
     rows = events.filter(pc.is_in(keys, pa.array(_keys_of(who, job.rules), keys.type)))
     log = _UsableEvents(rows, plan, opens=True)
     cases = [
-        (opening, case_of(opened(rule, opening, ordinal), own_events), own_events)
+        (opening, case_of(opened(rule, opening, ordinal), own_events, as_of), own_events)
         for rule in job.rules
         for own_events in log.by_key(rule).values()
-        for opening, ordinal in openings(rule, own_events)
+        for opening, ordinal in openings(rule, known(own_events, as_of))
     ]
     matching = [case for case in cases if who in (case[1].outcome.operation_id, case[1].outcome.key)]
     if not matching:
@@ -96,6 +98,7 @@ def _explain_given(job: Job, plan: Plan, events: pa.Table, who: str) -> list[Exp
     """The same, of operations that are given as a table, each on its keys."""
     assert job.operations is not None
     given, refused = read_operations(job.operations.read().events, plan)
+    as_of = plan.end_of_log(latest_of(normal_form(events, plan, opens=False).latest, given.latest))
     waited = [given.keys[a:b].to_pylist() for a, b in pairwise(given.starts.tolist())]
     names = given.operation_id.to_pylist()
     chosen = [row for row, keys in enumerate(waited) if who == names[row] or who in keys]
@@ -110,7 +113,7 @@ def _explain_given(job: Job, plan: Plan, events: pa.Table, who: str) -> list[Exp
         rule, keys_of = plan.rules[int(given.rule[row])], set(waited[row])
         key_events = [event for key, of_key in log.by_key(rule).items() if key in keys_of for event in of_key]
         times = int(given.opened_at[row]), int(given.deadline[row])
-        case = case_of(Operation(rule, waited[row][0], *times, names[row]), key_events)
+        case = case_of(Operation(rule, waited[row][0], *times, names[row]), key_events, as_of)
         explanations.append(_explanation(case, None, key_events, aside))
     return explanations
 
@@ -205,7 +208,7 @@ def _signal_notes(case: Case, event: Event) -> list[str]:
 def _leaf_note(case: Case, leaf: Leaf, event: Event) -> str:
     outcome = case.outcome
     is_early = event.at < outcome.opened_at
-    if (event.at > outcome.at or (is_early and not isinstance(leaf, Reached))) and (why := _untimely(case, event)):
+    if (event.at > _last(outcome) or (is_early and not isinstance(leaf, Reached))) and (why := _untimely(case, event)):
         return why
     if any(counted is event for counted in case.counted[leaf]):
         is_last = outcome.outcome == "completed" and event.at == outcome.at == case.held_from[leaf]
@@ -224,9 +227,17 @@ def _untimely(case: Case, event: Event) -> str | None:
     outcome = case.outcome
     if event.at < outcome.opened_at:
         return f"too early, by {duration_text(outcome.opened_at - event.at)}"
-    if event.at <= outcome.at:
+    late_ms = event.at - _last(outcome)
+    if late_ms <= 0:
         return None
-    return f"too late, by {duration_text(event.at - outcome.at)}" if outcome.outcome == "expired" else "it had ended"
+    if outcome.outcome == "pending":
+        return "not looked at: the log is taken to end before"
+    return f"too late, by {duration_text(late_ms)}" if outcome.outcome == "expired" else "it had ended"
+
+
+def _last(outcome: Outcome) -> int:
+    """The last instant that is looked at: that of its end, or where the log ends."""
+    return outcome.opened_at + outcome.waited_ms
 
 
 def _nothing_opened(who: str, aside: Sequence[str]) -> SourceError:

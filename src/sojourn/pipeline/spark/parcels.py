@@ -16,13 +16,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..kernel.search import Ints
+from ..schema import record_batch
 
-SHARD, EVENTS, OPERATIONS, UNUSABLE = "shard", "events", "operations", "unusable"
-"""The columns of a parcel: EVENTS or OPERATIONS is null; UNUSABLE counts rows that were set aside on the way."""
+SHARD, EVENTS, OPERATIONS, UNUSABLE, LATEST = "shard", "events", "operations", "unusable", "latest"
+"""The columns of a parcel: EVENTS, OPERATIONS or both are null.
 
-PARCELS = pa.schema([(SHARD, pa.int32()), (EVENTS, pa.binary()), (OPERATIONS, pa.binary()), (UNUSABLE, pa.int64())])
+UNUSABLE counts rows that were set aside on the way. LATEST is the latest time that a task has met: it sends that to
+every shard, so that whoever decides knows where the log ends, without another pass.
+"""
+
+PARCELS = pa.schema(
+    [
+        (SHARD, pa.int32()),
+        (EVENTS, pa.binary()),
+        (OPERATIONS, pa.binary()),
+        (UNUSABLE, pa.int64()),
+        (LATEST, pa.int64()),
+    ]
+)
 
 FEWEST_SHARDS, MOST_SHARDS = 1 << 8, 1 << 16
 """More would not fit the sort of `packed`, by 16 bits; partitions beyond that stay empty."""
@@ -64,7 +78,7 @@ def prepare_worker(*, keep_memory: bool = False) -> None:
 
 
 class Parcels(NamedTuple):
-    """What has arrived for some shards: the shards, and their `events` and `operations`."""
+    """What is there for some shards: the shards, and their `events` and `operations`."""
 
     shards: list[int]
     events: pa.Table
@@ -112,34 +126,48 @@ def packed(rows: pa.RecordBatch, shard: Ints, column: str, unusable: int = 0) ->
         yield pa.RecordBatch.from_pylist(sent, PARCELS)
 
 
-def unpacked(batches: Batches, events: pa.Schema, operations: pa.Schema | None = None) -> Iterator[Parcels]:
-    """What has arrived for all shards of a partition, some shards at a time."""
-    waiting: dict[int, tuple[list[pa.RecordBatch], list[pa.RecordBatch]]] = defaultdict(lambda: ([], []))
-    for batch in batches:
-        for shard, event_parcel, operation_parcel in zip(
-            batch[SHARD].to_pylist(), batch[EVENTS], batch[OPERATIONS], strict=True
-        ):
-            arrived = waiting[shard]
-            if event_parcel.is_valid:
-                arrived[0].append(pa.ipc.read_record_batch(event_parcel.as_buffer(), events))
-            if operation_parcel.is_valid:
-                arrived[1].append(pa.ipc.read_record_batch(operation_parcel.as_buffer(), operations))
-    shards, event_rows, operation_rows = [], [], []
-    rows = 0
-    for shard in sorted(waiting):
-        its_events, its_operations = waiting.pop(shard)
-        shards.append(shard)
-        event_rows += its_events
-        operation_rows += its_operations
-        rows += sum(part.num_rows for part in (*its_events, *its_operations))
-        if rows >= ENOUGH_ROWS or (rows and not waiting):
-            yield Parcels(
-                shards,
-                _together(event_rows, events),
-                _together(operation_rows, operations or pa.schema([])),
-            )
-            shards, event_rows, operation_rows = [], [], []
-            rows = 0
+def to_every_shard(latest: int | None, shards: int) -> Iterator[pa.RecordBatch]:
+    """The latest time that a task has met, if any, for every shard."""
+    if latest is not None:
+        columns = {SHARD: np.arange(shards, dtype=np.int32), LATEST: np.full(shards, latest)}
+        yield record_batch(PARCELS, [columns.get(name, pa.nulls(shards)) for name in PARCELS.names])
+
+
+class Arrived:
+    """All that has arrived for the shards of a partition."""
+
+    def __init__(self, batches: Batches, events: pa.Schema, operations: pa.Schema | None = None) -> None:
+        self._events, self._operations = events, operations or pa.schema([])
+        self._waiting: dict[int, tuple[list[pa.RecordBatch], list[pa.RecordBatch]]] = defaultdict(lambda: ([], []))
+        self.latest: int | None = None
+        """The latest time that any task has met."""
+        for batch in batches:
+            self._take(batch)
+
+    def _take(self, batch: pa.RecordBatch) -> None:
+        latest = pc.max(batch[LATEST]).as_py()
+        if latest is not None:
+            self.latest = latest if self.latest is None else max(latest, self.latest)
+        for shard, events, operations in zip(batch[SHARD].to_pylist(), batch[EVENTS], batch[OPERATIONS], strict=True):
+            if events.is_valid:
+                self._waiting[shard][0].append(pa.ipc.read_record_batch(events.as_buffer(), self._events))
+            if operations.is_valid:
+                self._waiting[shard][1].append(pa.ipc.read_record_batch(operations.as_buffer(), self._operations))
+
+    def parcels(self) -> Iterator[Parcels]:
+        """What is there, some shards at a time; it is let go of meanwhile."""
+        shards, event_rows, operation_rows = [], [], []
+        rows = 0
+        for shard in sorted(self._waiting):
+            its_events, its_operations = self._waiting.pop(shard)
+            shards.append(shard)
+            event_rows += its_events
+            operation_rows += its_operations
+            rows += sum(part.num_rows for part in (*its_events, *its_operations))
+            if rows >= ENOUGH_ROWS or (rows and not self._waiting):
+                yield Parcels(shards, _together(event_rows, self._events), _together(operation_rows, self._operations))
+                shards, event_rows, operation_rows = [], [], []
+                rows = 0
 
 
 def _together(rows: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:

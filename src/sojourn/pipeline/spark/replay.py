@@ -19,7 +19,7 @@ from ..replay import Job
 from ..results.tally import Tallies, for_all, merged, tally
 from . import source as spark_source
 from .groups import with_groups
-from .parcels import UNUSABLE
+from .parcels import LATEST, UNUSABLE
 from .parquet import writing
 from .rows import quoted
 
@@ -43,9 +43,8 @@ class SparkReplay:
         if unreadable is not None:
             self._quarantine = self._quarantine.unionByName(unreadable)
         may_be_clean = unreadable is None and self._operations is None
-        self._unusable = UnusableRows() if may_be_clean else None
-        seen = self._unusable.seen if self._unusable else None
-        self._decided = batch.outcomes_by_plan(self._events, job.plan, self._operations, seen)
+        self._passed = Passed(may_be_clean)
+        self._decided = batch.outcomes_by_plan(self._events, job.plan, self._operations, self._passed.seen)
         self._outcomes = self._decided.select(*S.OUTCOMES.names)
         self._is_written = False
 
@@ -61,9 +60,14 @@ class SparkReplay:
         counts = merged(pickle.loads(row.tally) for row in rows)
         return for_all(self._job.rules, counts, self._job.what_if)
 
+    @property
+    def as_of(self) -> int | None:
+        self.tallies  # noqa: B018  (so that the log has been read)
+        return self._job.plan.end_of_log(self._passed.latest)
+
     @cached_property
     def quarantined(self) -> Counter[str]:
-        if self._unusable and self._unusable.are_none():
+        if self._passed.is_clean():
             return Counter()
         return Counter({row[S.REASON]: row["count"] for row in self._quarantine.groupBy(S.REASON).count().collect()})
 
@@ -72,17 +76,19 @@ class SparkReplay:
         rows = self._events.groupBy(kind).count().collect()
         return Counter({row[S.KIND]: row["count"] for row in rows if row[S.KIND] is not None})
 
-    def write(self, outcomes: str | None, quarantine: str | None) -> None:
+    def write(self, outcomes: str | None, quarantine: str | None, *, only_ended: bool = False) -> None:
         if outcomes is not None:
+            ended = self._outcomes.where(F.col(S.OUTCOME) != S.PENDING)
             with self._counting():
-                self._outcomes = self._written(self._outcomes, outcomes)
-                self._is_written = True
+                written = self._written(ended if only_ended else self._outcomes, outcomes)
+            if not only_ended:
+                self._outcomes, self._is_written = written, True
         if quarantine is not None:
             self._quarantine = self._written(self._rows_set_aside(), quarantine)
 
     def _rows_set_aside(self) -> DataFrame:
         """Where it is known that there are none, an empty table: the log is not read again to find none."""
-        is_clean = self._unusable is not None and self._unusable.are_none()
+        is_clean = self._passed.is_clean()
         return self._spark.createDataFrame([], self._quarantine.schema) if is_clean else self._quarantine
 
     def _written(self, rows: DataFrame, folder: str) -> DataFrame:
@@ -104,22 +110,29 @@ class SparkReplay:
 
     @contextmanager
     def _counting(self) -> Iterator[None]:
-        """Whatever runs inside reads the whole log, so that the unusable rows are counted by then."""
+        """Whatever runs inside reads the whole log."""
         yield
-        if self._unusable:
-            self._unusable.is_counted = True
+        self._passed.is_over = True
 
 
-class UnusableRows:
-    """How many rows of a log cannot be used: counted in passing, by the first job that goes through it."""
+class Passed:
+    """What the first job that goes through a log sees in passing: rows that cannot be used, and how far the log goes.
 
-    def __init__(self) -> None:
+    `may_be_clean` says whether there is nothing else that could be set aside.
+    """
+
+    def __init__(self, may_be_clean: bool) -> None:
         self.seen = Observation()
-        self.is_counted = False
+        self.is_over = False
+        self._may_be_clean = may_be_clean
 
-    def are_none(self) -> bool:
-        """Whether there are none, for certain."""
-        return self.is_counted and self.seen.get[UNUSABLE] == 0
+    def is_clean(self) -> bool:
+        """Whether nothing is set aside, for certain."""
+        return self._may_be_clean and self.is_over and self.seen.get[UNUSABLE] == 0
+
+    @property
+    def latest(self) -> int | None:
+        return self.seen.get[LATEST] if self.is_over else None
 
 
 def _tallying(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

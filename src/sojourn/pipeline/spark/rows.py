@@ -57,7 +57,7 @@ def parcels(
     """
     names = list(dict.fromkeys(columns))
     schema = arrow_schema(frame)
-    list(read.parcels(pa.schema([schema.field(name) for name in names]).empty_table()))
+    list(read.parcels(pa.schema([schema.field(name) for name in names]).empty_table())[0])
     files = parquet_files(frame, names, dictionary_columns)
     if files is None:
         return mapped(frame, read, SPARK_PARCELS, names)

@@ -16,14 +16,22 @@ import pyarrow as pa
 
 from .. import decide
 from ..columns.normal import normal_form
-from ..columns.operations import ON_ONE_KEY, OPERATION, WATCHES, Given, first_of_each_name, usable_operations
+from ..columns.operations import (
+    ON_ONE_KEY,
+    OPERATION,
+    WATCHES,
+    Given,
+    first_of_each_name,
+    latest_of,
+    usable_operations,
+)
 from ..columns.quarantine import set_aside
 from ..deal import hashes, shards_of, shards_of_hashes
 from ..files.parquet import ParquetFiles
 from ..kernel.search import Ints
 from ..plan import Plan
 from ..schema import GIVEN, KEY, OPERATION_ID
-from .parcels import EVENTS, OPERATIONS, Batches, gathered, packed, prepare_worker, unpacked
+from .parcels import EVENTS, OPERATIONS, Arrived, Batches, gathered, packed, prepare_worker, to_every_shard
 
 TIME = pa.timestamp("us", tz="UTC")
 """A time as Spark has it."""
@@ -47,15 +55,23 @@ class Named:
 class Reader(ABC):
     """Reads rows that Spark hands over, or Parquet files, of which each task has a share, and deals them out."""
 
+    plan: Plan
+    shards: int
     files: ParquetFiles | None
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         prepare_worker(keep_memory=True)
+        latest: int | None = None
         for table in gathered(batches) if self.files is None else self.files.tables(batches):
-            yield from self.parcels(table)
+            rows, met = self.parcels(table)
+            latest = latest_of(latest, met)
+            yield from rows
+        if self.plan.as_of == "log":
+            yield from to_every_shard(latest, self.shards)
 
     @abstractmethod
-    def parcels(self, table: pa.Table) -> Iterator[pa.RecordBatch]: ...
+    def parcels(self, table: pa.Table) -> tuple[Iterator[pa.RecordBatch], int | None]:
+        """The rows of a table as parcels, and the latest time in it that says how far the log goes."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +84,10 @@ class ReadEvents(Reader):
     shards: int
     files: ParquetFiles | None = None
 
-    def parcels(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+    def parcels(self, table: pa.Table) -> tuple[Iterator[pa.RecordBatch], int | None]:
         normal = normal_form(table, self.plan, self.schema, opens=self.opens)
         events = normal.only_usable()
-        yield from packed(events, shards_of(events[KEY], self.shards), EVENTS, normal.aside)
+        return packed(events, shards_of(events[KEY], self.shards), EVENTS, normal.aside), normal.latest
 
 
 @dataclass(frozen=True)
@@ -96,24 +112,30 @@ class ReadOperations(Reader):
     shards: int
     files: ParquetFiles | None = None
 
-    def parcels(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+    def parcels(self, table: pa.Table) -> tuple[Iterator[pa.RecordBatch], int | None]:
+        """How far they go is not known before those of the same id are told apart: `Send` says so."""
         rows = usable_operations(table, self.plan).rows()
-        yield from packed(rows, shards_of(rows[OPERATION_ID], self.shards), OPERATIONS)
+        return packed(rows, shards_of(rows[OPERATION_ID], self.shards), OPERATIONS), None
 
 
 @dataclass(frozen=True)
 class Send:
     """Sends operations from the shard of their id to those of their keys; only the first one of each id."""
 
+    plan: Plan
     has_many_keys: bool
     shards: int
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         prepare_worker(keep_memory=True)
-        for parcels in unpacked(batches, pa.schema([]), GIVEN):
+        latest: int | None = None
+        for parcels in Arrived(batches, pa.schema([]), GIVEN).parcels():
             at_home = AtHome(parcels.operations, self.shards)
+            latest = latest_of(latest, int(at_home.given.opened_at[at_home.rows].max()))
             rows = at_home.watches() if self.has_many_keys else at_home.given.take(at_home.rows).on_one_key()
             yield from packed(rows, shards_of(rows[KEY], self.shards), OPERATIONS)
+        if self.plan.as_of == "log":
+            yield from to_every_shard(latest, self.shards)
 
 
 class AtHome:
@@ -152,12 +174,15 @@ class Hand:
 
     plan: Plan
     schema: pa.Schema
+    shards: int
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         prepare_worker(keep_memory=True)
-        for parcels in unpacked(batches, self.schema, WATCHES):
+        arrived = Arrived(batches, self.schema, WATCHES)
+        for parcels in arrived.parcels():
             for rows in decide.handed(self.plan, parcels.events, parcels.operations, parcels.shards[0]):
                 yield from packed(rows, home_of(rows[OPERATION].to_numpy()), EVENTS)
+        yield from to_every_shard(arrived.latest, self.shards)
 
 
 @dataclass(frozen=True)
@@ -169,8 +194,10 @@ class Decide:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         prepare_worker(keep_memory=True)
-        for parcels in unpacked(batches, self.schema):
-            for table in decide.opened(self.plan, parcels.events, TIME):
+        arrived = Arrived(batches, self.schema)
+        as_of = self.plan.end_of_log(arrived.latest)
+        for parcels in arrived.parcels():
+            for table in decide.opened(self.plan, parcels.events, as_of, TIME):
                 yield from table.to_batches()
 
 
@@ -183,8 +210,10 @@ class DecideOnOneKey:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         prepare_worker(keep_memory=True)
-        for parcels in unpacked(batches, self.schema, ON_ONE_KEY):
-            for table in decide.on_one_key(self.plan, parcels.events, parcels.operations, TIME):
+        arrived = Arrived(batches, self.schema, ON_ONE_KEY)
+        as_of = self.plan.end_of_log(arrived.latest)
+        for parcels in arrived.parcels():
+            for table in decide.on_one_key(self.plan, parcels.events, parcels.operations, as_of, TIME):
                 yield from table.to_batches()
 
 
@@ -198,8 +227,11 @@ class DecideOnManyKeys:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         prepare_worker(keep_memory=True)
-        for parcels in unpacked(batches, decide.handed_schema(self.plan, self.schema), GIVEN):
+        arrived = Arrived(batches, decide.handed_schema(self.plan, self.schema), GIVEN)
+        as_of = self.plan.end_of_log(arrived.latest)
+        for parcels in arrived.parcels():
             at_home = AtHome(parcels.operations, self.shards)
             owner = at_home.place(parcels.events[OPERATION].to_numpy())
-            for table in decide.on_many_keys(self.plan, at_home.given, at_home.rows, parcels.events, owner, TIME):
+            given, rows = at_home.given, at_home.rows
+            for table in decide.on_many_keys(self.plan, given, rows, parcels.events, owner, as_of, TIME):
                 yield from table.to_batches()

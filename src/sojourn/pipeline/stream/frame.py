@@ -80,13 +80,16 @@ def _payloads(events: DataFrame, pack: Pack, late_ms: int, *, heartbeat: bool) -
     """The events, packed. A payload that holds nothing but a time still moves the watermark.
 
     So the filter must come after the watermark. Spark would move it before, if it did not look at the time.
+
+    An event may be late by `late_ms`, so that all earlier instants are over: the watermark is the last one of them, up
+    to which the events are known.
     """
     pack.payloads(pack.log.empty_table())  # what cannot be read is refused here, not by the tasks
     payloads = mapped(events, pack, from_arrow_schema(IN_SCHEMA))
     if heartbeat:
         payloads = payloads.unionByName(_ticks(events.sparkSession), allowMissingColumns=True)
     holds_something = F.when(F.col(NEWEST).isNull(), F.col(ASIDE).isNotNull()).otherwise(F.col(SHARD).isNotNull())
-    return payloads.withWatermark(NEWEST, f"{late_ms} milliseconds").where(holds_something).drop(NEWEST)
+    return payloads.withWatermark(NEWEST, f"{late_ms + 1} milliseconds").where(holds_something).drop(NEWEST)
 
 
 def _ticks(spark: SparkSession) -> DataFrame:
@@ -98,7 +101,7 @@ def _ticks(spark: SparkSession) -> DataFrame:
 def _shown(rows: DataFrame, settings: Settings) -> DataFrame:
     """Outcomes, with rows that were set aside in the column `aside`, and counts in the query's progress."""
     aside = F.when(F.col(S.REASON).isNotNull(), F.struct(S.REASON, S.ROW))
-    endings = [F.count_if(F.col(S.OUTCOME) == ending).alias(ending) for ending in S.ENDINGS]
+    endings = [F.count_if(F.col(S.OUTCOME) == ending).alias(ending) for ending in S.ENDED]
     opened, late = (F.coalesce(F.sum(name), F.lit(0)) for name in (OPENED, LATE))
     counts = [opened.alias(OPENED), *endings, late.alias(LATE), (F.count(S.REASON) - late).alias("quarantined")]
     return (

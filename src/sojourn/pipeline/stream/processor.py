@@ -86,7 +86,7 @@ class SparkStore:
 
 def _timer(head: Head) -> int:
     """When Spark is to wake a shard: its watermark starts at the epoch, and a timer before that never fires."""
-    return max(head.wake_at, FIRST_TIMER)
+    return NEVER if head.wake_at == NEVER else max(head.wake_at - 1, FIRST_TIMER)
 
 
 class ShardProcessor(StatefulProcessor):
@@ -142,8 +142,9 @@ class ShardProcessor(StatefulProcessor):
 
 
 def _watermark(timer_values: Any) -> int:
+    """The first instant that is not over: Spark's watermark is the last one that is."""
     ms = int(timer_values.getCurrentWatermarkInMs())
-    return ms if ms > 0 else NO_WATERMARK
+    return ms + 1 if ms > 0 else NO_WATERMARK
 
 
 def _row(outcomes: bytes | None = None, aside: bytes | None = None, late: int = 0, opened: int = 0) -> Row:
