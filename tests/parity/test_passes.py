@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -76,6 +79,14 @@ def hashed(text: str) -> int:
 def test_the_core_is_there_and_is_what_is_used() -> None:
     assert _build.core is _core
     assert all(module.core is _core for module in (deal, passes, search, texts))
+
+
+@pytest.mark.parametrize(("switch", "used"), [("1", "None"), ("0", "_core"), ("", "_core")])
+def test_sojourn_pure_chooses_the_build(switch: str, used: str) -> None:
+    look = "from sojourn.pipeline._build import core; print(core)"
+    environment = os.environ | {"SOJOURN_PURE": switch}
+    ended = subprocess.run([sys.executable, "-c", look], env=environment, capture_output=True, text=True, check=True)
+    assert used in ended.stdout
 
 
 # Texts
