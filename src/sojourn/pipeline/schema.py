@@ -72,7 +72,7 @@ OUTCOMES = pa.schema(
         pa.field(
             name,
             TIME if name in OUTCOME_TIMES else pa.int64() if name == WAITED_MS else pa.string(),
-            nullable=name in (MET_AT, MISSING),
+            nullable=name in (AT, MET_AT, DECIDED_BY, MISSING),
         )
         for name in OUTCOME_COLUMNS
     ]
