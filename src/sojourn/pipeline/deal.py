@@ -25,7 +25,7 @@ Done = TypeVar("Done")
 
 def shards_for(rows: int) -> int:
     """How many shards are best for this many rows in one process: a power of two."""
-    good = max(2 * pa.cpu_count(), rows // (2 * ENOUGH_ROWS))
+    good: int = max(2 * pa.cpu_count(), rows // (2 * ENOUGH_ROWS))
     return 1 << max(1, min(MOST_SHARDS, rows // ENOUGH_ROWS, good)).bit_length() - 1
 
 
