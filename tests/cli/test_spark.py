@@ -92,15 +92,15 @@ def test_strict_fails_before_anything_is_written() -> None:
 def test_rows_that_cannot_be_used_are_counted_in_passing(spark: SparkSession) -> None:
     job = Job(Source.of("orders.parquet"), (Rule.from_toml("paid.toml"),))
     clean = SparkReplay(job, spark)
-    assert not clean._unusable.are_none()  # nothing has gone through the log yet, so nobody knows
+    assert not clean._passed.is_clean()  # nothing has gone through the log yet, so nobody knows
     assert clean.tallies["paid"].counts.opened == 5
-    assert clean._unusable.are_none()
+    assert clean._passed.is_clean()
     assert clean.quarantined == Counter()
     rows = order_events()
     parquet.write_table(rows.set_column(0, "order", [[None, *rows["order"].to_pylist()[1:]]]), "orders.parquet")
     dirty = SparkReplay(job, spark)
     dirty.write("outcomes", "quarantine")
-    assert not dirty._unusable.are_none()
+    assert not dirty._passed.is_clean()
     assert dirty.quarantined == Counter({"no key": 1})
     assert len(parquet.read_table("outcomes")) == 4
     assert parquet.read_table("quarantine")["reason"].to_pylist() == ["no key"]

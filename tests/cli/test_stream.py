@@ -66,10 +66,33 @@ def test_a_folder_of_files_becomes_a_folder_of_outcomes_and_the_checkpoint_knows
     told = dict(zip(outcomes["operation_id"].to_pylist(), outcomes["outcome"].to_pylist(), strict=True))
     assert told == {"fine-paid/A1/1168819200000": "completed", "fine-paid/A2/1169251200000": "expired"}
     found = json.loads(sojourn("stream", "status", checkpoint, "--json").out)
-    assert (found["pending"], found["opened_at"], found["watermark"]) == (1, 1180656000000, 1180569600000)
+    assert (found["pending"], found["opened_at"], found["watermark"]) == (1, 1180656000000, 1180569599999)
     text = sojourn("stream", "status", checkpoint).out
     assert "pending      1\n" in text
     assert "oldest       opened 2007-06-01 00:00:00 UTC" in text
+    assert sojourn("stream", "status", checkpoint, "--out", place / "pending").code == 2
+
+
+def test_a_checkpoint_gives_the_rows_that_a_replay_as_of_its_watermark_calls_pending(
+    spark: SparkSession, place: Path
+) -> None:
+    (place / "events" / "2.csv").write_text(f"{HEAD}A4,Notified,2007-06-10\nA5,Notified,2007-06-09\n")
+    where = ("--from", f"file:{place}/events", "--rule", place / "rule.toml", "--to", f"parquet:{place}/out")
+    checkpoint = place / "state"
+    options = ("--late", "1 day", "--shards", "2", "--available-now")
+    assert sojourn("stream", *where, "--checkpoint", checkpoint, *options).code == 0
+    found = json.loads(sojourn("stream", "status", checkpoint, "--pending", "--json").out)
+    replayed = place / "replayed"
+    rule = ("--rule", place / "rule.toml", "--engine", "local", "--as-of", found["as_of"])
+    assert sojourn("replay", place / "events", *rule, "--unit", "ms", "--out", replayed).code == 0
+    rows = ds.dataset(replayed).to_table().to_pylist()
+    pending = {row["operation_id"]: row["waited_ms"] for row in rows if row["outcome"] == "pending"}
+    assert {row["operation_id"]: row["waited_ms"] for row in found["rows"]} == pending
+    assert len(pending) == 1  # A4 and A5 were opened after the watermark
+    text = sojourn("stream", "status", checkpoint, "--pending", "--out", place / "pending").out
+    assert "fine-paid/A3/1180656000000: due 2007-07-31 00:00:00 UTC, pending for 7d23h59m59s999ms, 52d1ms left, missing Payment" in text
+    assert ds.dataset(place / "pending").to_table().num_rows == 1
+    assert sojourn("stream", "status", checkpoint, "--pending", "--out", place / "pending").code == 3
 
 
 def test_ctrl_c_stops_after_the_micro_batch_and_the_next_run_goes_on(spark: SparkSession, place: Path) -> None:

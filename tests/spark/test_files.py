@@ -70,19 +70,19 @@ def test_what_both_read_alike_is_read_by_arrow(
 ) -> None:
     events = written(log(**columns))
     assert parquet_files(events, ["key", "kind", "at"]) is not None
-    found = batch.outcomes(events, PAID).toArrow()
+    found = batch.outcomes(events, PAID, as_of="complete").toArrow()
     spark.conf.set(READ, "spark")
     assert parquet_files(events, ["key", "kind", "at"]) is None
-    by_spark = batch.outcomes(events, PAID).toArrow()
+    by_spark = batch.outcomes(events, PAID, as_of="complete").toArrow()
     spark.conf.unset(READ)
-    assert rows(found) == rows(by_spark) == rows(local.outcomes(log(**columns), PAID).outcomes)
+    assert rows(found) == rows(by_spark) == rows(local.outcomes(log(**columns), PAID, as_of="complete").outcomes)
     assert len(rows(found)) == 2
 
 
 def test_whole_numbers_as_keys_are_texts(written: Callable[..., DataFrame]) -> None:
     events = written(log(key=pa.array([1, 1, 2, None], pa.int32())))
     assert parquet_files(events, ["key", "kind", "at"]) is not None
-    assert rows(batch.outcomes(events, PAID).toArrow()) == [("1", *ENDS[0][1:]), ("2", *ENDS[1][1:])]
+    assert rows(batch.outcomes(events, PAID, as_of="complete").toArrow()) == [("1", *ENDS[0][1:]), ("2", *ENDS[1][1:])]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_name_with_odd_letters_is_a_path_all_the_same(spark: SparkSession, tmp
     pq.write_table(log(), folder / "x y.parquet")
     events = spark.read.parquet(str(folder))
     assert parquet_files(events, ["key"]) is not None
-    assert rows(batch.outcomes(events, PAID).toArrow()) == ENDS
+    assert rows(batch.outcomes(events, PAID, as_of="complete").toArrow()) == ENDS
 
 
 def test_folders_that_are_columns_do_not_stop_arrow_unless_they_are_asked_for(
@@ -145,13 +145,13 @@ def test_folders_that_are_columns_do_not_stop_arrow_unless_they_are_asked_for(
     events = spark.read.parquet(str(tmp_path))
     assert parquet_files(events, ["key", "kind", "at"]) is not None
     assert parquet_files(events, ["key", "kind", "year"]) is None
-    assert rows(batch.outcomes(events, PAID).toArrow()) == ENDS
+    assert rows(batch.outcomes(events, PAID, as_of="complete").toArrow()) == ENDS
 
 
 def test_a_log_without_rows_has_no_outcomes(written: Callable[..., DataFrame]) -> None:
     events = written(log().slice(0, 0))
     assert parquet_files(events, ["key", "kind", "at"]) is not None
-    assert batch.outcomes(events, PAID).toArrow().num_rows == 0
+    assert batch.outcomes(events, PAID, as_of="complete").toArrow().num_rows == 0
 
 
 def test_deadlines_that_are_dates_are_read_alike(written: Callable[..., DataFrame], spark: SparkSession) -> None:
@@ -160,9 +160,9 @@ def test_deadlines_that_are_dates_are_read_alike(written: Callable[..., DataFram
     rule = Rule("due", "sent", "payment", until_column("due"))
     events = written(log(due=pa.array([date(2007, 1, 6), None, date(2007, 1, 5), None])))
     assert parquet_files(events, ["due"]) is not None
-    found = batch.outcomes(events, rule).toArrow()
+    found = batch.outcomes(events, rule, as_of="complete").toArrow()
     spark.conf.set(READ, "spark")
-    by_spark = batch.outcomes(events, rule).toArrow()
+    by_spark = batch.outcomes(events, rule, as_of="complete").toArrow()
     spark.conf.unset(READ)
     assert rows(found) == rows(by_spark)
     assert len(rows(found)) == 2
@@ -171,7 +171,7 @@ def test_deadlines_that_are_dates_are_read_alike(written: Callable[..., DataFram
 def test_a_column_that_cannot_be_read_is_refused_at_once_and_named(written: Callable[..., DataFrame]) -> None:
     events = written(log(key=log()["at"]))
     with pytest.raises(ConfigError, match=r"column 'key' is timestamp.*texts or whole numbers"):
-        batch.outcomes(events, PAID)
+        batch.outcomes(events, PAID, as_of="complete")
 
 
 def test_row_groups_are_shared_out_evenly_and_each_is_read_once(tmp_path: Path) -> None:

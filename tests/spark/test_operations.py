@@ -105,8 +105,10 @@ def test_both_engines_set_the_same_operations_aside_and_decide_the_others(spark:
 def test_one_rule_alone_says_how_long_where_the_table_does_not(spark: SparkSession) -> None:
     table = pa.table({"operation_id": [7], "key": ["p1"], "opened_at": ["2007-01-05T10:00:00"]})
     expected = {"7": ("ready", "p1", "expired", 3_600_000, "1 of 2 ready")}
-    assert outcomes_by_id(local.outcomes(EVENTS, READY, operations=table).outcomes) == expected
-    frame = batch.outcomes(spark.createDataFrame(EVENTS), READY, operations=spark.createDataFrame(table))
+    assert outcomes_by_id(local.outcomes(EVENTS, READY, operations=table, as_of="complete").outcomes) == expected
+    frame = batch.outcomes(
+        spark.createDataFrame(EVENTS), READY, operations=spark.createDataFrame(table), as_of="complete"
+    )
     assert outcomes_by_id(frame.toArrow()) == expected
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sojourn.pipeline.deal import hashes, shards_of
 from sojourn.pipeline.spark import parcels
-from sojourn.pipeline.spark.parcels import EVENTS, OPERATIONS, UNUSABLE, gathered, packed, shards_for, unpacked
+from sojourn.pipeline.spark.parcels import EVENTS, OPERATIONS, UNUSABLE, Arrived, gathered, packed, shards_for
 
 ROWS = pa.schema([("key", pa.string()), ("place", pa.int64())])
 
@@ -47,7 +47,7 @@ def test_all_rows_of_a_shard_come_out_together_and_none_is_lost(monkeypatch: pyt
         *packed(second, shards_of(second["key"], 16), OPERATIONS),
     ]
     assert len(sent) > 2
-    found = list(unpacked(sent, ROWS, ROWS))
+    found = list(Arrived(sent, ROWS, ROWS).parcels())
     assert len(found) > 1
     assert sorted(key for part in found for key in part.events["key"].to_pylist()) == sorted(keys[:250])
     assert sorted(key for part in found for key in part.operations["key"].to_pylist()) == sorted(keys[250:])
@@ -66,14 +66,14 @@ def test_a_shard_with_many_rows_gets_them_in_several_parcels(monkeypatch: pytest
     sizes = [len(row[EVENTS]) for batch in sent for row in batch.to_pylist()]
     assert len(sizes) == 8
     assert max(sizes) < 2_000
-    assert [part.events["place"].to_pylist() for part in unpacked(sent, ROWS)] == [list(range(500))]
+    assert [part.events["place"].to_pylist() for part in Arrived(sent, ROWS).parcels()] == [list(range(500))]
 
 
 def test_rows_that_were_set_aside_are_counted_even_if_no_row_is_left() -> None:
     nothing = rows([])
     sent = list(packed(nothing, shards_of(nothing["key"], 16), EVENTS, unusable=3))
     assert [row[UNUSABLE] for batch in sent for row in batch.to_pylist()] == [3]
-    assert list(unpacked(sent, ROWS)) == []
+    assert list(Arrived(sent, ROWS).parcels()) == []
 
 
 def test_batches_are_gathered_until_there_is_enough_of_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def replayed(
     from sojourn.pipeline.spark import source as spark_source  # noqa: PLC0415
     from sojourn.pipeline.spark.replay import SparkReplay  # noqa: PLC0415
 
-    job = Job(Source.of(path, "parquet"), (rule,))
+    job = Job(Source.of(path, "parquet"), (rule,), as_of="complete")
     by_local = LocalReplay(job)
     rows = sorted(by_local.outcomes.cast(OUTCOMES).to_pylist(), key=lambda row: row["operation_id"])
     for reader in ("arrow", "spark"):
@@ -179,7 +179,7 @@ def test_months_are_no_duration(spark: SparkSession, tmp_path: Path) -> None:
 
     frame = spark.createDataFrame(log()).withColumn("allowed", F.expr("INTERVAL '1' MONTH"))
     frame.write.parquet(str(tmp_path / "log"))
-    job = Job(Source.of(tmp_path / "log"), (ALLOWED,))
+    job = Job(Source.of(tmp_path / "log"), (ALLOWED,), as_of="complete")
     for replay in (lambda: LocalReplay(job), lambda: SparkReplay(job, spark)):
         with pytest.raises(ConfigError, match="column 'allowed' is interval of months; a duration is milliseconds"):
             replay()
@@ -273,7 +273,7 @@ def test_keys_of_other_types_are_refused_by_every_engine_in_the_same_words(
 
     table = log(pa.array(TIMES[:1], pa.timestamp("us")))
     pq.write_table(table.set_column(0, "key", keys), tmp_path / "log.parquet")
-    job = Job(Source.of(tmp_path / "log.parquet"), (PLAIN,))
+    job = Job(Source.of(tmp_path / "log.parquet"), (PLAIN,), as_of="complete")
     with pytest.raises(ConfigError) as by_local:
         LocalReplay(job)
     for reader in ("arrow", "spark"):

@@ -11,6 +11,8 @@ from parity.tables import as_outcomes, as_table
 from sojourn.pipeline.columns.normal import normal_form
 from sojourn.pipeline.columns.numbers import number_type
 from sojourn.pipeline.plan import Plan
+from sojourn.pipeline.stream.pending import pending_of
+from sojourn.pipeline.stream.segment import Kept, Segment
 from sojourn.pipeline.stream.shape import HASH, Shape
 from sojourn.pipeline.stream.shard import Cache, Head, ShardResult, advance
 from sojourn.rules import Event, Outcome, Rule
@@ -101,6 +103,13 @@ class Run:
         told = advance(self.shape, self.store, self.cache, fresh, watermark)
         self.told += as_outcomes(told.outcomes)
         return told
+
+    def pending(self, as_of: int) -> list[Outcome]:
+        """What the shard holds."""
+        head = self.store.head()
+        segments = [Segment.from_bytes(self.shape, self.store.segment(number), number) for number in head.segments]
+        kept = Kept(self.shape, segments).valid_rows()
+        return [outcome for rows in kept for outcome in as_outcomes(pending_of(self.shape, rows, as_of))]
 
 
 def split(batch: list[Event], random: Random) -> list[list[Event]]:

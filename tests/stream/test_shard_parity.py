@@ -35,12 +35,17 @@ def long_log(random: Random) -> list[Event]:
 
 
 def check(rule: Rule, log: list[Event], late: int, random: Random, number: pa.DataType | None = None) -> None:
-    """After each micro-batch, what has been told is what ends before the watermark: neither more nor less."""
+    """After each micro-batch, what has been told is what ends before the watermark: neither more nor less.
+
+    With what the shard holds, that is the law as of the last instant before the watermark.
+    """
     decided = sorted(map(as_told, by_fold([rule], log)))
     run = Run(shape_of(rule, number=number), random, number)
     for batch, watermark in micro_batches(log, late, random):
         assert run.step(batch, watermark).late == 0
-        assert sorted(run.told) == [outcome for outcome in decided if outcome.at < watermark]
+        assert sorted(run.told) == [outcome for outcome in decided if outcome.at is not None and outcome.at < watermark]
+        as_of = sorted(map(as_told, by_fold([rule], log, watermark - 1)))
+        assert sorted([*run.told, *run.pending(watermark - 1)]) == as_of
     assert run.store.head().pending == 0
     assert run.store.head().wake_at > NEVER_LATE
     if rule.per == "each" and not any(isinstance(leaf, Reached) for leaf in rule.leaves):

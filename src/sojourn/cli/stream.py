@@ -103,10 +103,21 @@ def run(
 @stream.command()
 def status(
     checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="The folder that a stream was given.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON.")] = False,
+    pending: Annotated[
+        bool, typer.Option("--pending", help="Show what is pending as of the watermark, the next due first.")
+    ] = False,
+    out: Annotated[
+        str | None, typer.Option(metavar="DIR", help="With --pending: write all of it there, as Parquet.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON; with --pending, all rows.")] = False,
 ) -> None:
-    """Say what is pending, since when, how far the watermark is and how large the state."""
-    with failures():
-        from .stream_run import show_status  # noqa: PLC0415  (Spark takes a while to load)
+    """Say what is pending, since when, how far the watermark is and how large the state.
 
-        show_status(checkpoint, as_json)
+    [bold]sojourn stream status state/ --pending[/bold]
+    """
+    if out is not None and not pending:
+        raise typer.BadParameter("is for what --pending shows", param_hint="--out")
+    with failures():
+        from .stream_status import show_status  # noqa: PLC0415  (Spark takes a while to load)
+
+        show_status(checkpoint, as_json=as_json, with_pending=pending, out=out)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -18,13 +16,12 @@ from ..pipeline import stream
 from ..pipeline.stream.files import Files
 from ..pipeline.stream.sinks import sink_of
 from ..pipeline.stream.sources import From
-from ..pipeline.stream.status import PROGRESS, Status, pending, status
-from ..rules import Rule, duration_text
-from ..rules.outcome import time_text
+from ..pipeline.stream.status import PROGRESS, pending_count
+from ..rules import Rule
 from .causes import innermost
 from .exits import is_debugging
 from .session import spark_session
-from .stream_screen import StreamScreen, size_text
+from .stream_screen import StreamScreen
 
 POLL_S = 1
 
@@ -49,7 +46,7 @@ class StreamRun:
             events = self.source.read(spark, rule, self.columns)
             outcomes = stream.outcomes(events, rule, **{**self.columns, **self.options})
             sink = sink_of(spark, self.sink, self.checkpoint)
-            screen = StreamScreen(str(rule), pending(spark, self.checkpoint))
+            screen = StreamScreen(str(rule), pending_count(spark, self.checkpoint))
             query = stream.start(
                 outcomes, sink, checkpoint=self.checkpoint, available_now=self.available_now, every=self.every
             )
@@ -100,28 +97,3 @@ def watch(query: StreamingQuery, screen: StreamScreen, files: Files, report: str
         raise ConfigError(innermost(error)) from error
     finally:
         query.stop()
-
-
-def show_status(checkpoint: str, as_json: bool) -> None:
-    with spark_session(None, {}, is_quiet=not is_debugging()) as spark:
-        current = status(spark, checkpoint)
-    typer.echo(json.dumps(current._asdict()) if as_json else status_text(current))
-
-
-def status_text(current: Status) -> str:
-    lines = {
-        "rule": current.rule,
-        "micro-batch": "none yet" if current.batch is None else f"{current.batch:,}",
-        "watermark": "none yet" if current.watermark is None else time_text(current.watermark),
-        "pending": f"{current.pending:,}",
-        "state": f"{size_text(current.state_bytes)} in {current.segments:,} segments",
-    }
-    if current.opened_at is not None:
-        age_ms = (current.watermark or 0) - current.opened_at
-        age = f", {duration_text(age_ms)} ago" if age_ms > 0 else ""
-        lines["oldest"] = f"opened {time_text(current.opened_at)}{age}"
-    if current.due_at is not None:
-        lines["next due"] = time_text(current.due_at)
-    if current.rows_per_second is not None:
-        lines["rate"] = f"{current.rows_per_second:,.0f} rows per second in the last micro-batch"
-    return "\n".join(f"{name:<12} {text}" for name, text in lines.items())

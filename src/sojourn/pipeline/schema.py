@@ -54,7 +54,8 @@ CANCELLED_AT = "cancelled_at"
 AS_OF = "as_of"
 """And the end of the log, in every row; null if the log is complete."""
 
-ENDINGS = (COMPLETED, EXPIRED, CANCELLED, PENDING)
+ENDED = (COMPLETED, EXPIRED, CANCELLED)
+ENDINGS = (*ENDED, PENDING)
 """The values of the column OUTCOME."""
 
 OUTCOME_TIMES = (OPENED_AT, DEADLINE, AT, MET_AT)

@@ -11,6 +11,7 @@ from .frame import METRICS as METRICS
 from .frame import decided as decided
 from .frame import outcomes as outcomes
 from .frame import set_aside as set_aside
+from .pending import pending as pending
 from .sink import start as start
 from .sink import write as write
 

@@ -52,7 +52,7 @@ def decide(groups: Groups, watermark: int = NO_WATERMARK) -> Step:
     """
     shape, events = groups.shape, groups.events
     lanes = Lanes(shape.rule, events)
-    opened, row = _opened(groups, lanes)
+    opened, row = opened_operations(groups, lanes)
     operations = given(events, opened.group, opened.since, opened.since + opened.deadline - opened.opened_at)
     verdicts = judge(shape.rule, events, operations, lanes)
     is_told = verdicts.at < watermark
@@ -67,7 +67,7 @@ def decide(groups: Groups, watermark: int = NO_WATERMARK) -> Step:
     return Step(outcomes, _kept(groups, lanes, watermark, opened, verdicts.at, ~is_told, rows))
 
 
-def _opened(groups: Groups, lanes: Lanes) -> tuple[Opened, Ints]:
+def opened_operations(groups: Groups, lanes: Lanes) -> tuple[Opened, Ints]:
     """All operations there are: those whose opening is certain and those that rows open, with that row, or else -1."""
     rule, known = groups.shape.rule, groups.opened
     rows = opening_rows(rule, groups.events, lanes)

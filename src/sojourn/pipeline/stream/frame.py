@@ -101,7 +101,7 @@ def _ticks(spark: SparkSession) -> DataFrame:
 def _shown(rows: DataFrame, settings: Settings) -> DataFrame:
     """Outcomes, with rows that were set aside in the column `aside`, and counts in the query's progress."""
     aside = F.when(F.col(S.REASON).isNotNull(), F.struct(S.REASON, S.ROW))
-    endings = [F.count_if(F.col(S.OUTCOME) == ending).alias(ending) for ending in S.ENDINGS]
+    endings = [F.count_if(F.col(S.OUTCOME) == ending).alias(ending) for ending in S.ENDED]
     opened, late = (F.coalesce(F.sum(name), F.lit(0)) for name in (OPENED, LATE))
     counts = [opened.alias(OPENED), *endings, late.alias(LATE), (F.count(S.REASON) - late).alias("quarantined")]
     return (

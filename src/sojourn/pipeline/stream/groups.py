@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -92,6 +92,12 @@ class Groups:
         starts = np.searchsorted(self.group, np.arange(len(self.hash) + 1))
         events = pa.RecordBatch.from_pydict(rows)
         return kernel_events(self.shape.plan, events, np.arange(len(self.group)), starts, self.group)
+
+    def known(self, as_of: int) -> Groups:
+        """The same, without the rows that are stamped later."""
+        rows = np.flatnonzero(self.at <= as_of)
+        columns = {name: column.take(pa.array(rows)) for name, column in self.rows.items()}
+        return replace(self, group=self.group[rows], rows=columns)
 
     def _deadlines(self) -> Ints:
         """Rows that are spent come first in their instant, so that those that open go on counting after them."""

@@ -16,7 +16,7 @@ from .shape import Shape
 FILE = "sojourn.json"
 """In a checkpoint: its settings, and the id of its stream."""
 
-FORMAT = 2
+FORMAT = 3
 """The version of the state's format."""
 
 Settings = dict[str, str | int | bool]
@@ -83,6 +83,16 @@ def kept_settings(files: Files, checkpoint: str) -> Settings | None:
         raise ConfigError(_unreadable(file, str(error))) from None
     if kept is not None and not _is_ours(kept):
         raise ConfigError(_unreadable(file, "that is not what a stream writes there"))
+    return kept
+
+
+def checked_settings(files: Files, checkpoint: str) -> Settings:
+    """What the checkpoint of a stream says of itself; `ConfigError` if it is none, or another version's."""
+    kept = kept_settings(files, checkpoint)
+    if kept is None:
+        raise ConfigError(f"{checkpoint!r} is not the checkpoint of a Sojourn stream: there is no {FILE} in it")
+    if kept["format"] != FORMAT:
+        raise ConfigError(f"{checkpoint!r} has format {kept['format']}, of another version; this one has {FORMAT}")
     return kept
 
 

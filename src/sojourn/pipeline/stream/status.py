@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from ...errors import ConfigError
 from ...rules import Rule
 from ..kernel import NEVER
 from ..plan import Plan
 from ..schema import AT, KIND, OPENED_AT
 from .files import Files
 from .segment import Kept, Segment
-from .settings import FILE, FORMAT, Settings, kept_settings, type_of
+from .settings import Settings, checked_settings, type_of
 from .shape import DUE, EVENTS, IS_SPENT, OPERATIONS, PENDING, Shape
 
 PROGRESS = "sojourn-progress.json"
@@ -30,6 +29,8 @@ class Status(NamedTuple):
     rule: str
     batch: int | None
     watermark: int | None
+    as_of: int | None
+    """The watermark of the last micro-batch: what ended by then has been told, and later events were not looked at."""
     pending: int
     opened_at: int | None
     """When the oldest pending operation was opened."""
@@ -44,19 +45,15 @@ class Status(NamedTuple):
 def status(spark: SparkSession, checkpoint: str) -> Status:
     """Read from the checkpoint; the stream may be running."""
     folder, files = checkpoint.rstrip("/"), Files(spark)
-    settings = kept_settings(files, folder)
-    if settings is None:
-        raise ConfigError(f"{checkpoint!r} is not the checkpoint of a Sojourn stream: there is no {FILE} in it")
-    if settings["format"] != FORMAT:
-        raise ConfigError(f"{checkpoint!r} has format {settings['format']}, of another version; this one has {FORMAT}")
-    shape = shape_of(settings)
+    shape = shape_of(checked_settings(files, checkpoint))
     batch = last_batch(files, folder)
-    shards = [] if batch is None else list(_shards(spark, folder, shape))
+    shards = [] if batch is None else list(_shards(spark, folder, shape, batch))
     kept = [rows for shard in shards for rows in shard.kept.valid_rows()]
     return Status(
         str(shape.rule),
         batch,
         None if batch is None else watermark(files, folder, batch),
+        None if batch is None else watermark_of(files, folder, batch),
         sum(pc.sum(rows[PENDING]).as_py() or 0 for rows in kept),
         _least(opened_at(shape, rows) for rows in kept),
         _least(pc.min(rows[DUE]).as_py() for rows in kept),
@@ -81,11 +78,12 @@ def shape_of(settings: Settings) -> Shape:
     return Shape(Plan.of(rule), {name: type_of(kind) for name, kind in pairs}, bool(settings["eager"]))
 
 
-def pending(spark: SparkSession, checkpoint: str) -> int:
+def pending_count(spark: SparkSession, checkpoint: str) -> int:
     """How many operations are open, by what the shards say of themselves."""
-    if last_batch(Files(spark), checkpoint.rstrip("/")) is None:
+    batch = last_batch(Files(spark), checkpoint.rstrip("/"))
+    if batch is None:
         return 0
-    total = _state(spark, checkpoint, "head").selectExpr("sum(value.pending) AS total").first()
+    total = state(spark, checkpoint, "head", batch).selectExpr("sum(value.pending) AS total").first()
     return int(total["total"] or 0) if total else 0
 
 
@@ -97,6 +95,12 @@ def last_batch(files: Files, folder: str) -> int | None:
 def watermark(files: Files, folder: str, batch: int) -> int | None:
     """The watermark that the next micro-batch has."""
     ms = int(json.loads((files.read(f"{folder}/commits/{batch}") or "").splitlines()[1])["nextBatchWatermarkMs"])
+    return ms or None
+
+
+def watermark_of(files: Files, folder: str, batch: int) -> int | None:
+    """The watermark that a micro-batch had: up to then all is told that ended."""
+    ms = int(json.loads((files.read(f"{folder}/offsets/{batch}") or "").splitlines()[1])["batchWatermarkMs"])
     return ms or None
 
 
@@ -114,10 +118,10 @@ class _Shard(NamedTuple):
     size: int
 
 
-def _shards(spark: SparkSession, folder: str, shape: Shape) -> Iterable[_Shard]:
-    heads = {row["key"]["shard"]: row["value"]["segments"] for row in _state(spark, folder, "head").collect()}
+def _shards(spark: SparkSession, folder: str, shape: Shape, batch: int) -> Iterable[_Shard]:
+    heads = {row["key"]["shard"]: row["value"]["segments"] for row in state(spark, folder, "head", batch).collect()}
     data: dict[int, dict[int, bytes]] = {}
-    for row in _state(spark, folder, "segments").collect():
+    for row in state(spark, folder, "segments", batch).collect():
         data.setdefault(row["key"]["shard"], {})[row["user_map_key"]["number"]] = row["user_map_value"]["data"]
     for shard, numbers in heads.items():
         by_number = data.get(shard, {})
@@ -125,8 +129,10 @@ def _shards(spark: SparkSession, folder: str, shape: Shape) -> Iterable[_Shard]:
         yield _Shard(Kept(shape, segments), sum(map(len, by_number.values())))
 
 
-def _state(spark: SparkSession, folder: str, name: str) -> Any:
-    return spark.read.format("statestore").option("stateVarName", name).load(folder)
+def state(spark: SparkSession, folder: str, name: str, batch: int) -> DataFrame:
+    """A variable of the state, as it was after a micro-batch."""
+    reader = spark.read.format("statestore").option("stateVarName", name).option("batchId", batch)
+    return reader.load(folder)
 
 
 def _least(times: Iterable[int | None]) -> int | None:
