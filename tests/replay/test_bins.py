@@ -64,9 +64,7 @@ def test_intervals_get_wider_until_they_are_few_and_lose_nothing(
 
 
 @given(classed, st.integers(0, 60), st.sampled_from([3, 1_000]), st.sampled_from([0, 1_000_000]))
-def test_cells_are_the_bins_of_each_label(
-    rows: list[tuple[int, int, int]], cut: int, most: int, dense: int
-) -> None:
+def test_cells_are_the_bins_of_each_label(rows: list[tuple[int, int, int]], cut: int, most: int, dense: int) -> None:
     numbers, classes, labels = (np.array([row[i] for row in rows], np.int64) for i in range(3))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cells, "MOST", most)

@@ -61,7 +61,10 @@ def test_parts_that_are_counted_apart_are_the_whole(rows: list[tuple[int, int]],
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(periods, "CASES", most)
         whole = found(rows)
-        parts = [found(rows[cut:], range(cut, len(rows))) if rows[cut:] else (), found(rows[:cut]) if rows[:cut] else ()]
+        parts = [
+            found(rows[cut:], range(cut, len(rows))) if rows[cut:] else (),
+            found(rows[:cut]) if rows[:cut] else (),
+        ]
         opened = min(at for at, _ in rows), max(at for at, _ in rows)
         assert plain(merged(*parts, opened)) == plain(whole)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..results import survival
 from ..results.bins import rounded_up
@@ -17,9 +17,11 @@ from .charts import percent_grid, period_edges, period_ticks
 from .parts import TableColumn, split, table
 from .plot import Plot
 from .scale import duration_step, multiples
-from .words import Labels, count_text, estimate_text, share_text, short
+from .words import Labels, band_text, count_text, estimate_text, share_text, short
 
 PERCENTILES = (0.5, 0.9, 0.95)
+
+_Value = TypeVar("_Value")
 
 GROUPS = 24
 """How many groups are shown, the largest; the others are left out."""
@@ -53,16 +55,14 @@ def share_over_time(periods: Periods, found: Sequence[Point | None]) -> Plot:
     plot = Plot(f"Share completed by {periods.unit.name} of opening")
     top = percent_grid(plot, max(point.share.high for point in found if point))
     edges = period_edges(periods)
-    for run in _runs(found):
-        xs = [(edges[i] + edges[i + 1]) / 2 for i in run]
-        shares = [point.share for i in run if (point := found[i])]
-        low, mid, high = ([(x, share[k] / top) for x, share in zip(xs, shares, strict=True)] for k in (1, 0, 2))
+    for run in _runs([point and point.share for point in found]):
+        low, mid, high = (_line(edges, [(i, share[k] / top) for i, share in run]) for k in (1, 0, 2))
         plot.band(low, high)
         plot.line(mid, "curve")
     for i, point in enumerate(found):
         if point:
-            band = f"{share_text(point.share.low, 1)} to {share_text(point.share.high, 1)}"
-            text = f"{periods.unit.label(periods.first + i)}: {estimate_text(point.share)} completed ({band})"
+            share = f"{estimate_text(point.share)} completed{band_text(point.share)}"
+            text = f"{periods.unit.label(periods.first + i)}: {share}"
             plot.strip(edges[i], edges[i + 1], f"{text}, of {int(periods.counts[i].sum()):,}")
     period_ticks(plot, periods)
     return plot
@@ -81,8 +81,7 @@ def time_over_time(periods: Periods, found: Sequence[Point | None], axis: Axis) 
     edges = period_edges(periods)
     for k, name in enumerate(("p50", "p90", "p95")):
         for run in _runs([point and point.within[k] for point in found]):
-            line = [((edges[i] + edges[i + 1]) / 2, (_at(found[i], k) - bottom) / (top - bottom)) for i in run]
-            plot.line(line, name)
+            plot.line(_line(edges, [(i, (at - bottom) / (top - bottom)) for i, at in run]), name)
     plot.level((zero - bottom) / (top - bottom), axis.deadline_text())
     for i, point in enumerate(found):
         if point:
@@ -95,21 +94,22 @@ def time_over_time(periods: Periods, found: Sequence[Point | None], axis: Axis) 
     return plot
 
 
-def _at(point: Point | None, k: int) -> int:
-    assert point is not None
-    at = point.within[k]
-    assert at is not None
-    return at
+def _line(edges: Sequence[float], run: Sequence[tuple[int, float]]) -> list[tuple[float, float]]:
+    """From the middle of one period to that of the next; a period on its own is crossed."""
+    if len(run) == 1:
+        [(place, y)] = run
+        return [(edges[place], y), (edges[place + 1], y)]
+    return [((edges[place] + edges[place + 1]) / 2, y) for place, y in run]
 
 
-def _runs(values: Sequence[object]) -> list[list[int]]:
-    """The places of values that are there, in runs without a gap."""
-    runs: list[list[int]] = []
+def _runs(values: Sequence[_Value | None]) -> list[list[tuple[int, _Value]]]:
+    """The values that are there, each with its place, in runs without a gap."""
+    runs: list[list[tuple[int, _Value]]] = []
     for place, value in enumerate(values):
         if value is not None:
-            if not runs or runs[-1][-1] != place - 1:
+            if not runs or runs[-1][-1][0] != place - 1:
                 runs.append([])
-            runs[-1].append(place)
+            runs[-1].append((place, value))
     return runs
 
 

@@ -69,7 +69,9 @@ class Curve:
         weight = np.cumprod(np.append(opened, left[:-1])[: len(times)] / at_risk)
         share = np.cumsum(met * weight) / opened
         is_endless = not len(gone) or gone[-1] < opened
-        return Curve(times, share, *_band(np.where(left, 1 - share, 0), met, at_risk), None if is_endless else int(times[-1]))
+        return Curve(
+            times, share, *_band(np.where(left, 1 - share, 0), met, at_risk), None if is_endless else int(times[-1])
+        )
 
     def by(self, time: float) -> Estimate:
         """The share completed by a time."""
