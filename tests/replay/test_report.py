@@ -287,7 +287,7 @@ def test_a_deadline_that_was_never_seen_is_not_named() -> None:
     shown = page(Report(tally(outcome_table(rows), rules=[ENDING]), [ENDING]))
     text = section(shown, "What if the deadline were different").text
     assert "For half to complete, the deadline would have to be 1 day (between 1 day and no end" in text
-    assert "Nothing was seen for longer than 5 days: 50.0% complete by then." in text
+    assert "The longest deadline that can be judged is 5 days: 50.0% complete under it." in text
 
 
 def test_share_and_time_are_told_period_by_period() -> None:

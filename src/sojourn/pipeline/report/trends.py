@@ -28,17 +28,17 @@ GROUPS = 24
 
 
 class Point(NamedTuple):
-    """A period: the share completed, and by when each of `PERCENTILES` is; None if it was never seen to be."""
+    """A period: the share completed, and by when each of `PERCENTILES` is; None if nobody was seen for so long."""
 
-    share: Estimate
+    share: Estimate | None
     within: Sequence[int | None]
 
 
-def points(periods: Periods) -> list[Point | None]:
-    """A point for each period in which anything opened."""
+def points(periods: Periods, deadline: int) -> list[Point | None]:
+    """A point for each period in which anything opened; the deadline lies there in its curve."""
     bins = [periods.spells.bins(place) for place in range(len(periods.counts))]
     return [
-        Point(survival.curve(part, only_completed=True).last(), within(survival.curve(part)))
+        Point(survival.curve(part, only_completed=True).all_by(deadline), within(survival.curve(part)))
         if len(part.places)
         else None
         for part in bins
@@ -53,14 +53,14 @@ def within(curve: Curve) -> list[int | None]:
 def share_over_time(periods: Periods, found: Sequence[Point | None]) -> Plot:
     """The share completed of what each period opened, with its band."""
     plot = Plot(f"Share completed by {periods.unit.name} of opening")
-    top = percent_grid(plot, max(point.share.high for point in found if point))
+    top = percent_grid(plot, max((point.share.high for point in found if point and point.share), default=1))
     edges = period_edges(periods)
     for run in _runs([point and point.share for point in found]):
         low, mid, high = (_line(edges, [(i, share[k] / top) for i, share in run]) for k in (1, 0, 2))
         plot.band(low, high)
         plot.line(mid, "curve")
     for i, point in enumerate(found):
-        if point:
+        if point and point.share:
             share = f"{estimate_text(point.share)} completed{band_text(point.share)}"
             text = f"{periods.unit.label(periods.first + i)}: {share}"
             plot.strip(edges[i], edges[i + 1], f"{text}, of {int(periods.counts[i].sum()):,}")
@@ -132,8 +132,9 @@ def key_of_lines() -> str:
 def group_table(tally: Tally, by: str, axis: Axis | None, labels: Labels) -> str:
     """The largest groups, the one with the smallest share completed first."""
     names = sorted(tally.groups, key=lambda name: (name == OTHERS, -tally.groups[name].opened, name))
-    shown = sorted(names[:GROUPS], key=lambda name: (tally.groups.completed(name).share, name))
-    rows = [_group_row(name, tally, axis, labels) for name in shown]
+    shares = {name: tally.groups.completed(name, tally.deadline) for name in names[:GROUPS]}
+    shown = sorted(shares, key=lambda name: (1 if (share := shares[name]) is None else share.share, name))
+    rows = [_group_row(name, shares[name], tally, axis, labels) for name in shown]
     if rest := names[GROUPS:]:
         together = Counts(*map(sum, zip(*(tally.groups[name] for name in rest), strict=True)))
         cells = [
@@ -148,8 +149,8 @@ def group_table(tally: Tally, by: str, axis: Axis | None, labels: Labels) -> str
     return table([*columns, TableColumn("opened", "n")], rows, "cards groups")
 
 
-def _group_row(name: str, tally: Tally, axis: Axis | None, labels: Labels) -> list[str]:
+def _group_row(name: str, share: Estimate | None, tally: Tally, axis: Axis | None, labels: Labels) -> list[str]:
     counts = tally.groups[name]
     times = [at_text(at, axis) for at in within(tally.groups.curve(name))] if axis else []
-    share = estimate_text(tally.groups.completed(name))
-    return [escape(short(name or "(none)")), split(counts, labels), share, *times, count_text(counts.opened)]
+    cells = [escape(short(name or "(none)")), split(counts, labels), estimate_text(share)]
+    return [*cells, *times, count_text(counts.opened)]
