@@ -39,7 +39,7 @@ class SojournLocal:
         given = pq.read_table(operations) if operations else None
         wanted = list(dict.fromkeys(Plan.of(case.rule, **columns).columns.values()))
         events = pq.read_table(log, columns=wanted, read_dictionary=["kind", "source"])
-        return local.outcomes(events, case.rule, operations=given, **columns).outcomes
+        return local.outcomes(events, case.rule, operations=given, as_of="complete", **columns).outcomes
 
     def outcomes(self, name: str, case: Case, log: Path, operations: Path | None) -> pa.Table:
         return _ours(self.run(name, case, log, operations), operations)
@@ -115,7 +115,7 @@ class SojournSpark(_Spark):
         columns = _columns(operations)
         read = self.session.read.parquet
         given = read(str(operations)) if operations else None
-        return batch.outcomes(read(str(log)), case.rule, operations=given, **columns)
+        return batch.outcomes(read(str(log)), case.rule, operations=given, as_of="complete", **columns)
 
     def outcomes(self, name: str, case: Case, log: Path, operations: Path | None) -> pa.Table:
         return _ours(self.frame(name, case, log, operations).toArrow(), operations)

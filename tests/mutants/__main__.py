@@ -32,6 +32,7 @@ TABLES: dict[str, list[list[str]]] = {
         [f"tests/purgatory/{name}" for name in RACES],
     ],
     "hub": [["tests/hub"]],
+    "durable": [["tests/durable"]],
     "kafka": [["tests/kafka"]],
     "replay": [
         [
@@ -44,6 +45,7 @@ TABLES: dict[str, list[list[str]]] = {
     ],
     "batch": [
         [
+            "tests/parity/test_passes.py",
             "tests/parity/test_worker.py",
             "tests/parity/test_local.py",
             "tests/parity/test_operations.py",

@@ -11,20 +11,24 @@ NORMAL = "src/sojourn/pipeline/columns/normal.py"
 OPERATIONS = "src/sojourn/pipeline/columns/operations.py"
 PARCELS = "src/sojourn/pipeline/spark/parcels.py"
 WORKER = "src/sojourn/pipeline/spark/worker.py"
+TEXTS = "src/sojourn/pipeline/columns/texts.py"
+CORE = "src/sojourn/pipeline/_core.pyx"
+PASSES = "src/sojourn/pipeline/kernel/passes.py"
+SEARCH = "src/sojourn/pipeline/kernel/search.py"
 PACK = "src/sojourn/pipeline/stream/pack.py"
 
 MUTANTS = [
     # Parcels
-    Mutant("a text's hash knows its neighbour", DEAL, "np.clip(length, 1, _WORD)", "np.clip(length, _WORD, _WORD)"),
-    Mutant("the length of a text is not hashed", DEAL, "    mixed ^= length.view(np.uint64)\n", ""),
-    Mutant("only the end of a text is hashed", DEAL, "for place in range(1, min(", "for place in range(1, 0 * min("),
+    Mutant("a text's hash knows its neighbour", TEXTS, "np.clip(length, 1, _WORD)", "np.clip(length, _WORD, _WORD)"),
+    Mutant("the length of a text is not hashed", TEXTS, "    mixed ^= length.view(np.uint64)\n", ""),
+    Mutant("only the end of a text is hashed", TEXTS, "for place in range(1, min(", "for place in range(1, 0 * min("),
     Mutant(
         "a slice is hashed from its start",
-        DEAL,
+        TEXTS,
         "[texts.offset : texts.offset + len(texts) + 1]",
         "[: len(texts) + 1]",
     ),
-    Mutant("large texts are taken for small", DEAL, "if pa.types.is_large_string(texts.type)", "if False"),
+    Mutant("large texts are taken for small", TEXTS, "if pa.types.is_large_string(texts.type)", "if False"),
     Mutant("the last parcel of a shard is cut", PARCELS, "min(most, int(ends[place]) - start)", "most"),
     Mutant("the last parcels are not sent", PARCELS, "    if sent:\n        yield", "    if False:\n        yield"),
     Mutant("what was set aside is not counted", PARCELS, "[{SHARD: 0, UNUSABLE: unusable}] if unusable else []", "[]"),
@@ -94,20 +98,20 @@ MUTANTS = [
     Mutant(
         "keys that are sources are all one",
         NORMAL,
-        "        source = key\n",
-        "        source = None if key is None else key * 0\n",
+        "        source = groups(starts, len(order))\n",
+        "        source = np.zeros(len(order), np.int64)\n",
     ),
     Mutant(
         "deadlines are those of other rows",
         NORMAL,
-        "column_of(events, name).to_numpy()[order] for within",
-        "column_of(events, name).to_numpy() for within",
+        "column_of(taken, name).to_numpy() for within",
+        "column_of(events, name).to_numpy()[: len(order)] for within",
     ),
     Mutant("a shard too far", DEAL, "* np.uint64(shards)) >>", "* np.uint64(shards + 1)) >>"),
     Mutant(
         "rows of a shard are those of another",
         DEAL,
-        "[rows[positions] for positions in by_shard(shard[rows], shards)]",
+        "[rows[positions].astype(np.int32) for positions in by_shard(shard[rows], shards)]",
         "by_shard(shard[rows], shards)",
     ),
     Mutant(
@@ -127,5 +131,85 @@ MUTANTS = [
         PACK,
         "for payload in payloads or [{}]]",
         "for payload in payloads]",
+    ),
+    # Passes over columns, in NumPy and compiled
+    Mutant("a name is known by its position", SEARCH, "if rows is None else rows[order]), starts", "), starts"),
+    Mutant("rows forget their sequence", SEARCH, "order = order if sequence is None else sequence[order]", "pass"),
+    Mutant("an instant goes on in the next group", PASSES, "    is_new[starts[:-1][np.diff(starts) > 0]] = True\n", ""),
+    Mutant("sources are the same across groups", PASSES, "(group[order[1:]] == group[order[:-1]]) & ", ""),
+    Mutant(
+        "a condition is met before it is opened",
+        PASSES,
+        "np.maximum(at[last[has_enough]], opened_at[has_enough])",
+        "at[last[has_enough]]",
+    ),
+    Mutant("every ordinal is told", TEXTS, "is_later = ordinals > 1", "is_later = ordinals > 0"),
+    Mutant("a compiled hash forgets the length", CORE, "(mixed ^ <uint64_t> length) * GOLDEN", "mixed * GOLDEN"),
+    Mutant(
+        "a compiled hash is of the first words",
+        CORE,
+        "if length <= most_words * 8 else length * place // most_words",
+        "",
+    ),
+    Mutant("short texts overlap wrongly", CORE, "<uint64_t> last << ((length - 4) * 8)", "<uint64_t> last << 32"),
+    Mutant("texts of one tag are one", CORE, " and is_same(names.data + start, text, length)", ""),
+    Mutant("the end of a text is not compared", CORE, "    return first == second\n", "    return True\n"),
+    Mutant(
+        "names start at the names before",
+        CORE,
+        "names.starts[names.count] = names.used",
+        "names.starts[names.count] = names.used - length",
+    ),
+    Mutant(
+        "slots are lost when they are doubled",
+        CORE,
+        "            slots[place] = names.slots[old]\n",
+        "            slots[place].next_code = 0\n",
+    ),
+    Mutant("compiled rows forget their sequence", CORE, "place = i if is_in_turn else sequence[i]", "place = i"),
+    Mutant("a fall is not seen", CORE, "values[rows[i]] < values[rows[i - 1]]", "values[rows[i]] < values[rows[0]]"),
+    Mutant(
+        "a compiled instant goes on in the next group",
+        CORE,
+        "            first = starts[group]\n            for",
+        "            first = starts[group] if group == 0 else first\n            for",
+    ),
+    Mutant(
+        "the last that is marked is not before the end",
+        CORE,
+        "        out_before[count] = found\n",
+        "        out_before[count] = out_before[count - 1] if count else 0\n",
+    ),
+    Mutant(
+        "what is left of a lane is not before the end",
+        CORE,
+        "        while row <= count:\n",
+        "        while row < count:\n",
+    ),
+    Mutant(
+        "compiled conditions are met before they are opened",
+        CORE,
+        "out[i] = at[last] if at[last] > opened_at[i] else opened_at[i]",
+        "out[i] = at[last]",
+    ),
+    Mutant(
+        "a compiled search stops before the instant",
+        CORE,
+        "if times[first + half] <= until[i]:",
+        "if times[first + half] < until[i]:",
+    ),
+    Mutant(
+        "compiled sources are the same across groups",
+        CORE,
+        "if last[sources[place]] >= before[starts[group]] else -1",
+        "",
+    ),
+    Mutant("a negative time loses its sign", CORE, '        end -= 1\n        end[0] = c"-"\n', "        end -= 1\n"),
+    Mutant("an ordinal of ten has one digit", CORE, "end += 1 + digits_of(ordinals[row])", "end += 2"),
+    Mutant(
+        "a missing text is the last one's",
+        CORE,
+        "            if codes[row] >= 0:\n                end += ",
+        "            if True:\n                end += ",
     ),
 ]

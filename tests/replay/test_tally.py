@@ -20,7 +20,8 @@ from sojourn.pipeline.results import bins, cells, named
 from sojourn.pipeline.results.deadlines import Deadline, deadlines
 from sojourn.pipeline.results.named import OTHERS, Named
 from sojourn.pipeline.results.survival import CENSORED, COMPLETED, MET_LATE, UNMET
-from sojourn.pipeline.results.tally import EXAMPLES, GROUP, STATUSES, Counts, merged, tally, total
+from sojourn.pipeline.results.tally import EXAMPLES, STATUSES, Counts, merged, tally, total
+from sojourn.pipeline.schema import GROUP
 from sojourn.rules import AsOf
 
 TIMES = st.integers(-40 * DAY, 40 * DAY) | st.integers(-5, 5)

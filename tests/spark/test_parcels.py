@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from sojourn.pipeline.deal import hashes, shards_of
+from sojourn.pipeline.columns.texts import hashes
+from sojourn.pipeline.deal import shards_of
 from sojourn.pipeline.spark import parcels
 from sojourn.pipeline.spark.parcels import EVENTS, OPERATIONS, UNUSABLE, Arrived, gathered, packed, shards_for
 

@@ -16,7 +16,8 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline.files.source import Source
-from sojourn.pipeline.replay import Job, LocalReplay
+from sojourn.pipeline.local_replay import LocalReplay
+from sojourn.pipeline.replay import Job
 from sojourn.pipeline.results.explain import explain_outcomes
 from sojourn.pipeline.schema import OUTCOMES
 from sojourn.pipeline.spark.files import READ, parquet_files
@@ -237,7 +238,9 @@ def test_the_year_9999_is_explained_as_such_also_from_old_timestamps(spark: Spar
     from sojourn.pipeline import batch  # noqa: PLC0415  (an extra)
 
     pq.write_table(log(), tmp_path / "log.parquet")
-    batch.outcomes(spark.read.parquet(str(tmp_path / "log.parquet")), PLAIN).write.parquet(str(tmp_path / "out"))
+    batch.outcomes(spark.read.parquet(str(tmp_path / "log.parquet")), PLAIN, as_of="complete").write.parquet(
+        str(tmp_path / "out")
+    )
     assert pq.read_metadata(next((tmp_path / "out").glob("*.parquet"))).schema.column(3).physical_type == "INT96"
     found = explain_outcomes(Source.of(tmp_path / "out"), "c")
     assert "9999-12-31 23:59:59.999 UTC" in found[0].sentence()

@@ -44,7 +44,7 @@ def test_a_stream_tells_what_the_fold_decides_though_it_is_stopped_and_started_a
     as_of = status(spark, str(scene.checkpoint)).as_of
     assert as_of == max(event.at for event in arriving[: cuts[1]]) - LATE - 1
     held = as_outcomes(stream.pending(str(scene.checkpoint), spark).toArrow())
-    assert held
+    assert held or rule.per == "first"  # whose operations may all have ended
     assert sorted([*scene.outcomes(), *held]) == sorted(map(as_told, by_fold([rule], log, as_of)))
     for start, end in [(cuts[1], cuts[2]), (cuts[2], len(arriving))]:
         scene.add(arriving[start:end])

@@ -12,6 +12,7 @@ many shards. A key with ten million events fits in a gigabyte.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
@@ -26,8 +27,8 @@ from .results.what_if import PART, Together, WhatIf
 from .spark.operations import SparkOperations
 from .spark.parcels import LATEST, SHARD, UNUSABLE, shards_for
 from .spark.rows import arrow_schema, mapped, parcels, refuse_months
-from .spark.schema import SPARK_DECIDED, SPARK_PARCELS, SPARK_QUARANTINE, spark_schema
-from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, ReadEvents, Send, SetAside
+from .spark.schema import SPARK_PARCELS, SPARK_QUARANTINE, decided_schema, spark_schema
+from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, ReadEvents, Send, SetAside, Work
 
 
 def outcomes(
@@ -68,22 +69,37 @@ def outcomes_by_plan(
     `seen` observes in the first job, under UNUSABLE, how many rows of the log are set aside and, under LATEST, how far
     the log goes, if the plan asks for that.
     """
+    shuffled, work = decision(events, plan, operations, seen)
+    return shuffled.mapInArrow(work, decided_schema(is_grouped=plan.by is not None))
+
+
+class Decision(NamedTuple):
+    """Parcels, and the work that makes outcomes of them, as `schema.DECIDED`, on the executors."""
+
+    parcels: DataFrame
+    work: Work
+
+
+def decision(
+    events: DataFrame, plan: Plan, operations: DataFrame | None = None, seen: Observation | None = None
+) -> Decision:
+    """What is to be done for `outcomes_by_plan`."""
     opens = operations is None
     _check(events, plan, opens=opens)
     shards = shards_for(int(events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
     schema = normal_schema(plan, number_types(plan, arrow_schema(events)), opens=opens)
     read = parcels(events, ReadEvents(plan, schema, opens, shards), plan.needed(opens=opens), plan.dictionary_columns)
     if operations is None:
-        return _shuffled_by_shard(_observed(read, seen)).mapInArrow(Decide(plan, schema), SPARK_DECIDED)
+        return Decision(_shuffled_by_shard(_observed(read, seen)), Decide(plan, schema))
     given = SparkOperations(operations, plan)
     at_home = _shuffled_by_shard(given.parcels(shards))
     sent = at_home.mapInArrow(Send(plan, given.has_many_keys, shards), SPARK_PARCELS)
     shuffled = _shuffled_by_shard(_observed(read.union(sent), seen))
     if not given.has_many_keys:
-        return shuffled.mapInArrow(DecideOnOneKey(plan, schema), SPARK_DECIDED)
+        return Decision(shuffled, DecideOnOneKey(plan, schema))
     handed = shuffled.mapInArrow(Hand(plan, schema, shards), SPARK_PARCELS)
     decide = DecideOnManyKeys(plan, schema, shards)
-    return _shuffled_by_shard(handed.union(at_home)).mapInArrow(decide, SPARK_DECIDED)
+    return Decision(_shuffled_by_shard(handed.union(at_home)), decide)
 
 
 def quarantined(

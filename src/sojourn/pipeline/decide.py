@@ -16,30 +16,48 @@ import pyarrow as pa
 
 from ..rules import Rule
 from . import kernel
-from .columns.grouping import by_key, by_key_and_asked
-from .columns.normal import column_of, has_sources, kernel_events
+from .columns.grouping import by_key, by_key_and_asked, first_said
+from .columns.normal import column_of, kernel_events
 from .columns.operations import OPERATION, Given
 from .columns.outcomes import outcome_table
 from .kernel import Events, Operations
 from .kernel.columns import Lanes
-from .kernel.search import Ints, order_by
+from .kernel.search import Ints, RowNumbers, order_by
 from .plan import Plan
-from .schema import AT, DEADLINE, KEY, OPENED_AT, OPERATION_ID, RULE, SOURCE, TIME, record_batch
+from .schema import AT, DEADLINE, GROUP, KEY, OPENED_AT, OPERATION_ID, RULE, SOURCE, TIME, record_batch
 
 Rows: TypeAlias = "pa.Table | pa.RecordBatch"
 
 
-def opened(plan: Plan, events: Rows, as_of: int | None = None, time: pa.DataType = TIME) -> Iterator[pa.Table]:
-    """The outcomes of the operations that events open, rule by rule."""
-    groups = by_key(column_of(events, KEY), column_of(events, AT).to_numpy())
-    grouped = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
+def opened(
+    plan: Plan,
+    events: Rows,
+    as_of: int | None = None,
+    time: pa.DataType = TIME,
+    rows: RowNumbers | None = None,
+) -> Iterator[pa.Table]:
+    """The outcomes of the operations that these rows open, or all, rule by rule."""
+    groups = by_key(column_of(events, KEY), column_of(events, AT).to_numpy(), rows)
+    grouped = kernel_events(plan, events, groups.order, groups.starts)
     for rule in plan.rules:
         lanes = Lanes(rule, grouped)
         operations = kernel.openings(rule, grouped, lanes)
         if len(operations.group):
             verdicts = kernel.judge(rule, grouped, operations, lanes, as_of)
-            keys = groups.names.take(pa.array(operations.group))
-            yield outcome_table(rule, operations, verdicts, keys, as_of=as_of, time=time)
+            keys = _names_of(operations.group, groups.names)
+            table = outcome_table(rule, operations, verdicts, keys, as_of=as_of, time=time)
+            if plan.by is not None:
+                rows_that_open = lanes[rule.opens].rows
+                said = column_of(events, GROUP).take(pa.array(groups.order[rows_that_open]))
+                group = first_said(said, grouped.instant[rows_that_open], operations.first)
+                table = table.append_column(GROUP, group)
+            yield table
+
+
+def _names_of(group: Ints, names: pa.Array) -> pa.Array:
+    """The name of each group; often each has one operation."""
+    is_each = len(group) == len(names) and np.array_equal(group, np.arange(len(names)))
+    return names if is_each else names.take(pa.array(group))
 
 
 def on_one_key(
@@ -48,7 +66,7 @@ def on_one_key(
     """The outcomes of operations that wait on one key each (`operations.ON_ONE_KEY`), by the events of these keys."""
     ids, keys = column_of(waiting, OPERATION_ID), column_of(waiting, KEY)
     groups, group = by_key_and_asked(column_of(events, KEY), column_of(events, AT).to_numpy(), keys)
-    grouped = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
+    grouped = kernel_events(plan, events, groups.order, groups.starts)
     opened_at, deadline, rule_index = (column_of(waiting, name).to_numpy() for name in (OPENED_AT, DEADLINE, RULE))
     for index, rule in enumerate(plan.rules):
         chosen = np.flatnonzero(rule_index == index)
@@ -60,7 +78,7 @@ def on_one_key(
 
 def handed_schema(plan: Plan, events: pa.Schema) -> pa.Schema:
     """Events on their way to an operation that waits on several keys."""
-    source = [pa.field(SOURCE, pa.int64())] * (SOURCE in plan.columns and not has_sources(plan))
+    source = [pa.field(SOURCE, pa.int64())] * (SOURCE in plan.columns and not plan.has_sources)
     return pa.schema([pa.field(OPERATION, pa.int64()), *[field for field in events if field.name != KEY], *source])
 
 
@@ -70,7 +88,7 @@ def handed(plan: Plan, events: Rows, watches: Rows, origin: int) -> Iterator[pa.
     `origin` is a number of its own for each part of a log: it tells keys apart where they are the sources.
     """
     groups, group = by_key_and_asked(column_of(events, KEY), column_of(events, AT).to_numpy(), column_of(watches, KEY))
-    grouped = kernel_events(plan, events, groups.order, groups.starts, groups.of_rows)
+    grouped = kernel_events(plan, events, groups.order, groups.starts)
     number, rule_index, opened_at = (column_of(watches, name).to_numpy() for name in (OPERATION, RULE, OPENED_AT))
     schema = handed_schema(plan, events.schema)
     for index, rule in enumerate(plan.rules):
@@ -80,7 +98,7 @@ def handed(plan: Plan, events: Rows, watches: Rows, origin: int) -> Iterator[pa.
         operation, row = kernel.counted(rule, grouped, operations)
         rows = events.select([name for name in events.schema.names if name != KEY]).take(pa.array(groups.order[row]))
         columns = {OPERATION: number[chosen[operation]]}
-        if not has_sources(plan) and grouped.source is not None:
+        if not plan.has_sources and grouped.source is not None:
             columns[SOURCE] = grouped.source[row] | (origin << 32)
         columns |= {name: column_of(rows, name) for name in schema.names if name not in columns}
         yield record_batch(schema, [columns[name] for name in schema.names])

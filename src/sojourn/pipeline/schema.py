@@ -48,6 +48,9 @@ OPENED, COMPLETED, EXPIRED, CANCELLED, PENDING, MET_LATE, NEVER_MET, UNKNOWN = C
 SHARE, SHARE_LOW, SHARE_HIGH = SHARES = ("share", "share_low", "share_high")
 """And the share of operations that complete, estimated where some are not seen to the end, with its confidence band."""
 
+GROUP = "group"
+"""Beside the columns of an outcome table, where operations are grouped: what the opening event says in that column."""
+
 CANCELLED_AT = "cancelled_at"
 """Beside the columns of an outcome table, inside the engines: the first cancellation, whatever the deadline."""
 

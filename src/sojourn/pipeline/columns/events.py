@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ...errors import ConfigError
 from ...rules import Column, UntilColumn
+from ..deal import ENOUGH_ROWS, in_parallel
 from ..kernel import UNREADABLE, Numbers
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
@@ -19,7 +20,7 @@ from ..schema import AT, KEY, KIND, SOURCE
 from .kinds import kind_text, plain_type
 from .numbers import Read, kernel_numbers, read_numbers
 from .reasons import Amount, Limit, Validity
-from .times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, has_whole_numbers, is_text, times
+from .times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, floats, has_whole_numbers, is_text, nulls, times
 
 LONGEST = 2**31 - 1
 """How many bytes of text fit a column of Arrow's plain strings."""
@@ -47,6 +48,14 @@ class EventColumns:
         self._numbers: dict[str, Numbers] = {}
         self._deadlines: dict[Column | UntilColumn, Ints] = {}
 
+    def read_in_parallel(self) -> None:
+        """Read the columns that rules ask for now, each by a thread of its own, if that is worth it."""
+        if len(self._table) >= ENOUGH_ROWS:
+            numbers = [partial(self.amount, name) for name in self._plan.numbers]
+            sources = "source_code" if self._plan.has_sources else "source"
+            columns = [partial(getattr, self, name) for name in ("key", "kind_code", "at", sources)]
+            in_parallel(_called, [*columns, *numbers])
+
     @cached_property
     def key(self) -> Texts:
         return self._texts(KEY)
@@ -70,7 +79,8 @@ class EventColumns:
         kinds = self.kind.values
         if not pa.types.is_dictionary(kinds.type):
             return _indices_among(kinds, self._plan.kinds)
-        return np.append(_indices_among(kinds.dictionary, self._plan.kinds), -1)[_indices(kinds)]
+        codes = _indices_among(kinds.dictionary, self._plan.kinds)
+        return np.append(codes, codes.dtype.type(-1))[_indices(kinds)]
 
     @cached_property
     def source_code(self) -> Ints | None:
@@ -115,6 +125,10 @@ class EventColumns:
         ms = durations(within.name, self._column(within.name))
         return np.where(ms < 0, UNREADABLE, self.at.ms + np.maximum(ms, 0))
 
+    def group(self, name: str) -> pa.Array:
+        """What a column says, as text."""
+        return self._column(name).cast(pa.string())
+
     def limit(self, within: Column | UntilColumn) -> Limit:
         if isinstance(within, UntilColumn):
             until = self._until(within)
@@ -143,13 +157,17 @@ class EventColumns:
         values = column.unify_dictionaries().combine_chunks()
         if values.dictionary.null_count:
             return self._texts(ours)
-        return Texts(values, values.is_null().to_numpy(zero_copy_only=False), np.zeros(len(values), bool))
+        return Texts(values, nulls(values), np.zeros(len(values), bool))
 
     def _read_number(self, name: str) -> Read:
         if name not in self._read:
             theirs = self._plan.column_of(name)
             self._read[name] = read_numbers(theirs, self._column(theirs))
         return self._read[name]
+
+
+def _called(read: Callable[[], object]) -> None:
+    read()
 
 
 def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
@@ -163,8 +181,8 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
 
 def _indices_among(values: pa.Array, known: Sequence[str]) -> Ints:
     """The index of each text among the known ones; -1 if it is none of them."""
-    indices: Ints = pc.index_in(values, pa.array(known, values.type)).fill_null(-1).to_numpy()
-    return indices
+    indices = pc.index_in(values, pa.array(known, values.type)).fill_null(-1)
+    return np.asarray(indices, np.int16 if len(known) < 2**15 else np.int32)
 
 
 def _indices(encoded: pa.DictionaryArray) -> Ints:
@@ -177,7 +195,7 @@ def texts(name: str, column: pa.Array) -> Texts:
     """A column as text; whole numbers become text. `ConfigError` if it holds anything else."""
     if column.type != plain_type(column.type):
         column = column.cast(plain_type(column.type))
-    is_missing = column.is_null().to_numpy(zero_copy_only=False)
+    is_missing = nulls(column)
     is_bad = np.zeros(len(column), bool)
     kind = column.type
     if is_text(kind):

@@ -6,38 +6,44 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
 
-from ..kernel.search import Ints, order_by
+from ..kernel.search import Ints, RowNumbers, ascending, placed
+from .texts import coded
 
 
 class KeyGroups(NamedTuple):
     """One group per key: `order` is that of the rows, `starts` as in `kernel.Events`, `names` the key of each group."""
 
-    order: Ints
+    order: RowNumbers
     starts: Ints
     names: pa.Array
 
-    @property
-    def of_rows(self) -> Ints:
-        """The group of each row, in their order."""
-        return np.repeat(np.arange(len(self.names)), np.diff(self.starts))
 
-
-def by_key(keys: pa.Array, at: Ints) -> KeyGroups:
-    """The groups of rows in any order."""
-    encoded = keys.dictionary_encode()
-    return _groups(encoded.indices.to_numpy(), at, encoded.dictionary)
+def by_key(keys: pa.Array, at: Ints, rows: RowNumbers | None = None) -> KeyGroups:
+    """The groups of these rows, in any order; of all, if none are named."""
+    code, names = coded(keys, rows)
+    return KeyGroups(*placed(code, len(names), ascending(at, rows), rows), names)
 
 
 def by_key_and_asked(keys: pa.Array, at: Ints, asked: pa.Array) -> tuple[KeyGroups, Ints]:
     """The same, with the group of each key that is asked for; some of these groups may have no rows."""
     both = [part.cast(pa.large_string()) for part in (keys, asked)] if keys.type != asked.type else [keys, asked]
-    encoded = pa.concat_arrays(both).dictionary_encode()
-    code = encoded.indices.to_numpy()
-    return _groups(code[: len(keys)], at, encoded.dictionary), code[len(keys) :]
+    code, names = coded(pa.concat_arrays(both))
+    groups = KeyGroups(*placed(code[: len(keys)], len(names), ascending(at)), names)
+    return groups, code[len(keys) :].astype(np.int64)
 
 
-def _groups(code: NDArray[np.int32], at: Ints, names: pa.Array) -> KeyGroups:
-    counts = np.bincount(code, minlength=len(names))
-    return KeyGroups(order_by(code, at), np.append(0, np.cumsum(counts)), names)
+def first_said(texts: pa.Array, instant: Ints, asked: Ints) -> pa.Array:
+    """For each instant that is asked for, the first text, in their order, that a row of that instant says.
+
+    The rows are in the order of instants. Null where they say nothing.
+    """
+    encoded = texts.dictionary_encode()
+    order = pc.array_sort_indices(encoded.dictionary).to_numpy()
+    rank = np.full(len(order) + 1, len(order))
+    rank[order] = np.arange(len(order))
+    said = rank[encoded.indices.fill_null(len(order)).to_numpy()]
+    starts = np.flatnonzero(np.diff(instant, prepend=-1))
+    first = np.minimum.reduceat(said, starts)[np.searchsorted(instant[starts], asked)]
+    return encoded.dictionary.take(pa.array(order)).take(pa.array(first, mask=first == len(order)))

@@ -6,6 +6,7 @@ at          epoch milliseconds
 source      text, or a code that is the same for the same source; only if a rule counts sources that are not the key
 number_0    ... the plan's numbers, in its order; null where there is none
 deadline_0  ... what the plan's columns of deadlines say, if events open operations; UNREADABLE where they say nothing
+group       text, of events that open operations, if these are grouped; null where the column says nothing
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from ..kernel import Events
+from ..kernel import UNREADABLE, Events
+from ..kernel.passes import groups
 from ..kernel.search import Flags, Ints
 from ..plan import Plan
-from ..schema import AT, KEY, KIND, SOURCE, record_batch
+from ..schema import AT, GROUP, KEY, KIND, SOURCE, record_batch
 from .events import EventColumns, in_one_piece
 from .kinds import plain_type
 from .numbers import kernel_numbers, number_type
@@ -65,15 +69,11 @@ def number_types(plan: Plan, log: pa.Schema) -> dict[str, pa.DataType]:
 
 def normal_schema(plan: Plan, numbers: Mapping[str, pa.DataType], *, opens: bool = True) -> pa.Schema:
     """The normal form with numbers of these types; `opens` says whether events open operations."""
-    source = [(SOURCE, pa.string())] * has_sources(plan)
+    source = [(SOURCE, pa.string())] * plan.has_sources
     named = [(number_column(i), numbers[name]) for i, name in enumerate(plan.numbers)]
     deadlines = [(deadline_column(i), pa.int64()) for i, _ in enumerate(plan.withins) if opens]
-    return pa.schema([(KEY, pa.string()), (KIND, pa.int16()), (AT, pa.int64()), *source, *named, *deadlines])
-
-
-def has_sources(plan: Plan) -> bool:
-    """Whether events have a column of sources that is not their key."""
-    return plan.columns.get(SOURCE, plan.columns[KEY]) != plan.columns[KEY]
+    group = [(GROUP, pa.string())] * (opens and plan.by is not None)
+    return pa.schema([(KEY, pa.string()), (KIND, pa.int16()), (AT, pa.int64()), *source, *named, *deadlines, *group])
 
 
 def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *, opens: bool = True) -> Normal:
@@ -83,6 +83,8 @@ def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *,
     columns are no wider than they need to be.
     """
     log = EventColumns(table, plan)
+    if schema is None:
+        log.read_in_parallel()
     is_usable, reasons = checked(plan, log, len(table), opens=opens)
     columns = _columns(log, plan, opens=opens, has_codes=schema is None)
     if schema is None:
@@ -98,44 +100,45 @@ def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *,
 
 def _latest(at: Ints, is_usable: Flags, reasons: list[Reasons]) -> int | None:
     for_no_rule = np.logical_and.reduce([of_rule.reason >= 0 for of_rule in reasons if of_rule.rule is not None])
-    times = at[is_usable & ~for_no_rule]
-    return int(times.max()) if times.size else None
+    counts = is_usable & ~for_no_rule
+    return int(at.max(where=counts, initial=UNREADABLE)) if counts.any() else None
 
 
 def _columns(log: EventColumns, plan: Plan, *, opens: bool, has_codes: bool) -> dict[str, Any]:
     columns: dict[str, Any] = {KEY: log.key.values, KIND: log.kind_code, AT: log.at.ms}
-    if log.source is not None and has_sources(plan):
+    if log.source is not None and plan.has_sources:
         columns[SOURCE] = log.source_code if has_codes else log.source.values
     columns |= {number_column(i): log.number_column(name) for i, name in enumerate(plan.numbers)}
     if opens:
         columns |= {deadline_column(i): log.deadline(within) for i, within in enumerate(plan.withins)}
+        if plan.by is not None:
+            opens_one = np.logical_or.reduce([log.is_kind(rule.opens) for rule in plan.rules])
+            columns[GROUP] = pc.if_else(pa.array(opens_one), log.group(plan.by), pa.scalar(None, pa.string()))
     return columns
 
 
-def kernel_events(
-    plan: Plan, events: pa.Table | pa.RecordBatch, order: Ints, starts: Ints, key: Ints | None = None
-) -> Events:
+def kernel_events(plan: Plan, events: pa.Table | pa.RecordBatch, order: NDArray[Any], starts: Ints) -> Events:
     """Events in the normal form as the kernel wants them: in this order, with a group at each of `starts`.
 
-    Where the sources are the keys, they have no column; `key` has a number for that of each row, in this order.
+    Sources without a column are the keys, and those are the groups.
     """
-    names = events.schema.names
+    names = [name for name in events.schema.names if name not in (KEY, SOURCE, GROUP)]
+    rows = pa.array(order)
+    taken = events.select(names).take(rows)
     source = None
-    if SOURCE in names:
-        source = _codes(column_of(events, SOURCE))[order]
+    if SOURCE in events.schema.names:
+        source = _codes(column_of(events, SOURCE)).take(rows).to_numpy()
     elif SOURCE in plan.columns:
-        source = key
+        source = groups(starts, len(order))
     deadlines = {w: deadline_column(i) for i, w in enumerate(plan.withins) if deadline_column(i) in names}
     return Events(
         starts=starts,
-        at=column_of(events, AT).to_numpy()[order],
-        kind=column_of(events, KIND).to_numpy()[order],
+        at=column_of(taken, AT).to_numpy(),
+        kind=column_of(taken, KIND).to_numpy(),
         kinds=plan.kinds,
         source=source,
-        numbers={
-            name: kernel_numbers(column_of(events, number_column(i))).take(order) for i, name in enumerate(plan.numbers)
-        },
-        deadlines={within: column_of(events, name).to_numpy()[order] for within, name in deadlines.items()},
+        numbers={name: kernel_numbers(column_of(taken, number_column(i))) for i, name in enumerate(plan.numbers)},
+        deadlines={within: column_of(taken, name).to_numpy() for within, name in deadlines.items()},
     )
 
 
@@ -144,6 +147,5 @@ def column_of(events: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
     return in_one_piece(column) if isinstance(column, pa.ChunkedArray) else column
 
 
-def _codes(sources: pa.Array) -> Ints:
-    codes = sources if pa.types.is_int64(sources.type) else sources.dictionary_encode("encode").indices
-    return np.asarray(codes.to_numpy())
+def _codes(sources: pa.Array) -> pa.Array:
+    return sources if pa.types.is_integer(sources.type) else sources.dictionary_encode("encode").indices

@@ -20,7 +20,7 @@ from ..kernel import Numbers
 from ..kernel.amounts import LIMB
 from ..kernel.search import Flags, Ints
 from .kinds import kind_text
-from .times import floats, is_text
+from .times import floats, is_text, nulls
 
 NUMERIC = r"^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?\z"
 """A number, written as text."""
@@ -61,7 +61,7 @@ def number_type(kind: pa.DataType) -> pa.DataType | None:
 
 def read_numbers(name: str, column: pa.Array) -> Read:
     """The numbers of a column; `ConfigError` if it holds anything else."""
-    is_missing = column.is_null().to_numpy(zero_copy_only=False)
+    is_missing = nulls(column)
     nowhere = np.zeros(len(column), bool)
     kind = number_type(column.type)
     if kind is None:
@@ -80,7 +80,7 @@ def read_numbers(name: str, column: pa.Array) -> Read:
 
 def kernel_numbers(column: pa.Array) -> Numbers:
     """Numbers of one of the types of `number_type`, as the kernel has them."""
-    is_number = column.is_valid().to_numpy(zero_copy_only=False)
+    is_number = ~nulls(column)
     kind = column.type
     if not pa.types.is_decimal(kind):
         return Numbers(column.fill_null(0).to_numpy(), is_number)

@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..deal import Hashes, dealt_out, in_parallel, shards_for
-from ..kernel.search import Flags, Ints, order_by, ranges
+from ..deal import dealt_out, in_parallel, shards_for
+from ..kernel.search import Flags, Ints, RowNumbers, order_by, ranges
 from ..plan import Plan
 from ..schema import DEADLINE, GIVEN, KEY, KEYS, OPENED_AT, OPERATION_ID, RULE, WITHIN, record_batch
 from .events import Texts, in_one_piece, texts
 from .quarantine import quarantined, reasons_of
 from .reasons import GIVEN_TWICE, Limit, OperationFacts, Validity, operation_checks
+from .texts import Hashes, coded
 from .times import NEGATIVE, TOO_FAR, UNKNOWN, durations, times
 
 OPERATION = "operation"
@@ -234,11 +235,10 @@ def _given_twice(given: Given, rows: Ints) -> Ints:
     return np.concatenate(in_parallel(lambda shard: _twice_among(given, shard), shards))
 
 
-def _twice_among(given: Given, rows: Ints) -> Ints:
-    encoded = given.operation_id.take(pa.array(rows)).dictionary_encode()
-    if len(encoded.dictionary) == len(rows):
-        return rows[:0]
-    code = encoded.indices.to_numpy()
+def _twice_among(given: Given, rows: RowNumbers) -> Ints:
+    code, names = coded(given.operation_id, rows)
+    if len(names) == len(rows):
+        return np.zeros(0, np.int64)
     ordered = sorted((*_content(given, row), row) for row in rows[np.bincount(code)[code] > 1].tolist())
     return np.array([one[-1] for before, one in pairwise(ordered) if before[0] == one[0]], np.int64)
 

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from ...rules import Rule
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
-from ..kernel import NEVER, NOTHING, PENDING, CodedTexts, Operations, Verdicts
+from ..kernel import NEVER, PENDING, Operations, Verdicts
 from ..kernel.search import Ints
+from .texts import joined, repeated
 
-_LARGE = pa.large_string()
 _PIECE_BYTES = 2**30
 
 
@@ -37,12 +37,12 @@ def outcome_table(
         S.KEY: _texts_of(key),
         S.OPENED_AT: _times(operations.opened_at, time),
         S.DEADLINE: _times(verdicts.deadline, time),
-        S.OUTCOME: pa.array(S.ENDINGS).take(pa.array(verdicts.ending)),
+        S.OUTCOME: _texts_of(repeated(verdicts.ending, S.ENDINGS)),
         S.AT: _times(np.where(verdicts.ending == PENDING, NEVER, verdicts.at), time),
         S.WAITED_MS: pa.array(verdicts.at - operations.opened_at),
         S.MET_AT: _times(verdicts.met_at, time),
-        S.DECIDED_BY: _texts(verdicts.decided_by),
-        S.MISSING: _texts(verdicts.missing),
+        S.DECIDED_BY: _texts_of(repeated(*verdicts.decided_by)),
+        S.MISSING: _texts_of(repeated(*verdicts.missing)),
         S.CANCELLED_AT: pa.nulls(len(key), time) if rule.cancels is None else _times(verdicts.cancelled_at, time),
         S.AS_OF: _times(np.full(len(key), NEVER if as_of is None else as_of), time),
     }
@@ -52,14 +52,7 @@ def outcome_table(
 
 def _operation_ids(rule: Rule, key: pa.Array, operations: Operations) -> pa.ChunkedArray:
     """As `rules.operation_id`, for columns."""
-    opened_at = pa.array(operations.opened_at).cast(_LARGE)
-    ids = pc.binary_join_element_wise(pa.scalar(rule.name, _LARGE), key.cast(_LARGE), opened_at, pa.scalar("/", _LARGE))
-    is_later = operations.ordinal > 1
-    if is_later.any():
-        ordinal = pa.array(operations.ordinal).cast(_LARGE)
-        numbered = pc.binary_join_element_wise(ids, ordinal, pa.scalar("#", _LARGE))
-        ids = pc.if_else(pa.array(is_later), numbered, ids)
-    return _texts_of(ids)
+    return _texts_of(joined(rule.name, key, operations.opened_at, operations.ordinal))
 
 
 def _texts_of(column: pa.Array) -> pa.ChunkedArray:
@@ -74,10 +67,7 @@ def _texts_of(column: pa.Array) -> pa.ChunkedArray:
 
 def _times(ms: Ints, time: pa.DataType) -> pa.Array:
     is_null = ms == NEVER
+    if not is_null.any():
+        return pa.array(ms if time.unit == "ms" else ms * 1000).view(time)
     count = np.where(is_null, 0, ms) * (1000 if time.unit == "us" else 1)
-    return pa.array(count, mask=is_null).cast(time)
-
-
-def _texts(coded: CodedTexts) -> pa.Array:
-    codes = pa.array(coded.codes, mask=coded.codes == NOTHING)
-    return pa.array(coded.texts, pa.string()).take(codes)
+    return pa.array(count, mask=is_null).view(time)

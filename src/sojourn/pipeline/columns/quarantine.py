@@ -60,6 +60,8 @@ def reasons_of(checks: Sequence[Check], count: int) -> tuple[Ints, list[str]]:
 
 def quarantined(events: pa.Table, reason: Ints, texts: list[str], rule: str | None) -> pa.Table:
     rows = np.flatnonzero(reason >= 0)
+    if not len(rows):
+        return QUARANTINE.empty_table()
     reasons = pa.array(texts, pa.string()).take(pa.array(reason[rows]))
     rule_names = pa.repeat(pa.scalar(rule, pa.string()), len(rows))
     unusable = events.take(pa.array(rows))

@@ -68,7 +68,7 @@ def times(name: str, column: pa.Array, unit: Unit, *, up: bool = False) -> Times
 
     What is finer than a microsecond is cut off first: Spark has nothing finer.
     """
-    is_missing = column.is_null().to_numpy(zero_copy_only=False)
+    is_missing = nulls(column)
     kind = column.type
     if pa.types.is_timestamp(kind):
         ms, is_bad = _in_ms(_whole_numbers(column), kind.unit, up)
@@ -149,6 +149,14 @@ def is_text(kind: pa.DataType) -> bool:
 def has_whole_numbers(kind: pa.DataType) -> bool:
     """Whether a type holds nothing but whole numbers: decimals too, which is what Spark makes of uint64."""
     return bool(pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0))
+
+
+def nulls(column: pa.Array) -> Flags:
+    """Where a column has nothing."""
+    if not column.null_count:
+        return np.zeros(len(column), bool)
+    is_null: Flags = column.is_null().to_numpy(zero_copy_only=False)
+    return is_null
 
 
 def floats(column: pa.Array) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...rules import Leaf, Reached, Rule, Seen, Total
 from ...rules.within import Within
+from .passes import groups, instants, marked, narrowed
 from .search import Flags, Ints
 
 NEVER = np.iinfo(np.int64).max
@@ -82,15 +83,12 @@ class Events:
     @cached_property
     def group(self) -> Ints:
         """The group of each row."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        return groups(self.starts, len(self.at))
 
     @cached_property
     def instant(self) -> Ints:
         """For each row, the first one of its group and time."""
-        is_new = np.ones(len(self.at), bool)
-        is_new[1:] = self.at[1:] != self.at[:-1]
-        is_new[self.starts[:-1][np.diff(self.starts) > 0]] = True
-        return np.maximum.accumulate(np.where(is_new, np.arange(len(self.at)), 0))
+        return instants(self.at, self.starts)
 
 
 @dataclass(frozen=True)
@@ -103,16 +101,11 @@ class Lane:
 
     @staticmethod
     def of(events: Events, chosen: Flags) -> Lane:
-        rows = np.flatnonzero(chosen)
-        before = np.zeros(len(chosen) + 1, np.int64)
-        np.cumsum(chosen, out=before[1:])
-        return Lane(rows, events.at[rows], before)
+        return Lane(*marked(chosen, events.at))
 
     def only(self, events: Events, chosen: Flags) -> Lane:
         """Those of its rows that are chosen."""
-        flags = np.zeros(len(events.at), bool)
-        flags[self.rows[chosen]] = True
-        return Lane.of(events, flags)
+        return Lane(*narrowed(self.rows, self.at, chosen, len(events.at)))
 
 
 class Lanes:

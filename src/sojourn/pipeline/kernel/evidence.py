@@ -11,7 +11,8 @@ from ...rules import Leaf, Reached, Seen, Total
 from ...rules.account import Progress
 from .amounts import RunningSum, is_at_least
 from .columns import NEVER, Events, Lane, Lanes, number_of
-from .search import Flags, Ints, Minima, count_until, order_by, ranges
+from .passes import nth_times, previous
+from .search import Flags, Ints, Minima, count_until, ranges
 
 
 class Operations(NamedTuple):
@@ -72,10 +73,7 @@ class Count:
         self._rows = lane.rows
         self._low = lane.before[start]
         self._high = lane.before[end]
-        last = self._low + (needed - 1)
-        has_enough = last < self._high
-        self.holds_from = np.full(len(last), NEVER)
-        self.holds_from[has_enough] = np.maximum(lane.at[last[has_enough]], opened_at[has_enough])
+        self.holds_from = nth_times(lane.at, self._low, self._high, needed, opened_at, NEVER)
 
     def have(self, chosen: Ints, until: Ints) -> tuple[Ints, None]:
         low = self._low[chosen]
@@ -157,12 +155,7 @@ def _previous(lane: Lane, events: Events) -> Ints:
     """For each row of the lane, the place there of the one before it with the same group and source; -1 if none."""
     if events.source is None:
         raise ValueError("a rule asks for sources; the events have none")
-    group, source = events.group[lane.rows], events.source[lane.rows]
-    order = order_by(group, source)
-    is_same = (group[order[1:]] == group[order[:-1]]) & (source[order[1:]] == source[order[:-1]])
-    previous = np.full(len(order), -1)
-    previous[order[1:][is_same]] = order[:-1][is_same]
-    return previous
+    return previous(lane.before, events.starts, events.source[lane.rows])
 
 
 def _spread(rows: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:

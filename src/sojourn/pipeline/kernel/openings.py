@@ -7,7 +7,7 @@ import numpy as np
 from ...rules import Rule
 from .columns import Events, Lanes
 from .evidence import Operations
-from .search import Flags, Ints, bisect
+from .search import Flags, Ints, count_until
 
 
 def openings(rule: Rule, events: Events, lanes: Lanes | None = None, rows: Ints | None = None) -> Operations:
@@ -34,9 +34,8 @@ def opening_rows(rule: Rule, events: Events, lanes: Lanes | None = None) -> Ints
 
 def given(events: Events, group: Ints, opened_at: Ints, deadline: Ints) -> Operations:
     """Operations that are no events: each looks at the events of its group."""
-    first = bisect(
-        events.starts[group], events.starts[group + 1], lambda middle, active: events.at[middle] < opened_at[active]
-    )
+    low = events.starts[group]
+    first = low + count_until(events.at, low, events.starts[group + 1], opened_at - 1)
     return Operations(group, opened_at, deadline, np.ones(len(group), np.int64), first)
 
 

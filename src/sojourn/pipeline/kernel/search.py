@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import ConfigError
+from .._build import core
+
 Ints = NDArray[np.int64]
+RowNumbers = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 Before = Callable[[Ints, Ints], Flags]
 """Given positions, and the number of the search that looks at each: whether what is sought comes later."""
+
+MOST_ROWS = 2**31 - 1
 
 _DIGIT = 16
 _LONG_RUN = 64
@@ -37,25 +43,32 @@ def bisect(low: Ints, high: Ints, is_before: Before) -> Ints:
 
 def count_until(times: Ints, low: Ints, high: Ints, until: Ints) -> Ints:
     """How many of times[low[i]:high[i]], which ascend, are <= until[i]."""
+    if core is not None:
+        return np.asarray(core.count_until(times, low, high, until))
     return bisect(low, high, lambda middle, active: times[middle] <= until[active]) - low
 
 
 def order_by(major: NDArray[Any], minor: NDArray[Any]) -> Ints:
     """The places of the rows by `major`, then `minor`; those that are equal in both stay as they are."""
-    order = _order_of(minor)
+    order = ascending(minor)
     if order is None:
-        order = _order_of(major)
+        order = ascending(major)
         return np.arange(len(major)) if order is None else order
-    then = _order_of(major[order])
+    then = ascending(major[order])
     return order if then is None else order[then]
 
 
-def _order_of(values: NDArray[Any]) -> Ints | None:
-    """The places of the values in ascending order, equal ones as they are; None if they are in it already.
+def ascending(values: NDArray[Any], rows: RowNumbers | None = None) -> Ints | None:
+    """The places of the values, or of those in `rows`, in ascending order; None if they are in it already.
 
+    Equal ones stay as they are.
     Where there are long runs, as in logs, NumPy merges them. Elsewhere its sort by digits, which it has for 16 bits,
     takes half as long as comparing, even three times over.
     """
+    if rows is not None:
+        if core is not None and core.ascends(values, rows):
+            return None
+        values = values[rows]
     falls = int(np.count_nonzero(values[1:] < values[:-1]))
     if not falls:
         return None
@@ -68,6 +81,30 @@ def _order_of(values: NDArray[Any]) -> Ints | None:
     for shift in range(_DIGIT, bits, _DIGIT):
         order = order[np.argsort((whole >> shift).astype(np.uint16)[order], kind="stable")]
     return order
+
+
+def placed(
+    codes: NDArray[Any], size: int, sequence: Ints | None = None, rows: RowNumbers | None = None
+) -> tuple[RowNumbers, Ints]:
+    """Rows by their codes, which are below `size`, and where those of each code start; then the number of rows.
+
+    Those of one code come as they are, or in their `sequence`. They are known by their places, or by `rows`.
+    """
+    check_rows(len(codes))
+    if core is not None:
+        order, starts = core.placed(codes, size, sequence, rows)
+        return order, starts
+    order = ascending(codes if sequence is None else codes[sequence])
+    order = np.arange(len(codes)) if order is None else order
+    order = order if sequence is None else sequence[order]
+    starts = np.append(0, np.cumsum(np.bincount(codes, minlength=size)))
+    return (order.astype(np.int32) if rows is None else rows[order]), starts
+
+
+def check_rows(count: int) -> None:
+    """Refuse more rows than 32 bits can tell apart."""
+    if count > MOST_ROWS:
+        raise ConfigError(f"{count:,} rows at once are too many; {MOST_ROWS:,} fit. Spark takes more, in parts")
 
 
 def ranges(starts: Ints, counts: Ints) -> Ints:

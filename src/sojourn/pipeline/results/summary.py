@@ -28,8 +28,12 @@ def summary(
     by: str | None = None,
     warnings: Sequence[str] = (),
     as_of: int | None = None,
+    phases: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """All rules together, then each rule with its groups and its other deadlines; `as_of` is the end of the log."""
+    """All rules together, then each rule with its groups and its other deadlines; `as_of` is the end of the log.
+
+    `phases` says how many seconds what took.
+    """
     together = _counts(total(tallies))
     return {
         **{name: together[name] for name in TOTALS},
@@ -41,6 +45,7 @@ def summary(
         "rules": [_rule(name, tally) for name, tally in tallies.items()],
         "reasons": [{"reason": reason, "rows": number} for reason, number in quarantined.most_common()],
         "warnings": list(warnings),
+        "phases": dict(phases or {}),
     }
 
 

@@ -25,7 +25,6 @@ from .counts import COMPLETED, MET_LATE, NEVER_MET
 from .counts import STATUSES as STATUSES
 from .counts import Counts as Counts
 from .deadlines import Deadline
-from .groups import GROUP as GROUP
 from .named import Named
 from .observed import Observed, Spells, known_until, observed, opened_by
 from .periods import Periods
@@ -197,9 +196,9 @@ def _waited(outcomes: pa.Table, status: Ints, rule: Rule | None) -> Bins:
 
 
 def _groups(outcomes: pa.Table, status: Ints, spells: Encoded) -> Named:
-    if GROUP not in outcomes.column_names:
+    if S.GROUP not in outcomes.column_names:
         return Named.of(pa.chunked_array([], pa.string()), status[:0])
-    return Named.of(pc.fill_null(outcomes.column(GROUP), ""), status, spells)
+    return Named.of(pc.fill_null(outcomes.column(S.GROUP), ""), status, spells)
 
 
 def _examples(outcomes: pa.Table, is_candidate: _Bools, rank: Ints) -> tuple[Outcome, ...]:

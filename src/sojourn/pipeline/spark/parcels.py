@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from ..kernel.search import Ints
 from ..schema import record_batch
 
 SHARD, EVENTS, OPERATIONS, UNUSABLE, LATEST = "shard", "events", "operations", "unusable", "latest"
@@ -105,7 +105,7 @@ def gathered(batches: Batches) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
-def packed(rows: pa.RecordBatch, shard: Ints, column: str, unusable: int = 0) -> Iterator[pa.RecordBatch]:
+def packed(rows: pa.RecordBatch, shard: NDArray[Any], column: str, unusable: int = 0) -> Iterator[pa.RecordBatch]:
     """The rows of each shard in one parcel, or in several if they are many; all together in one batch or more."""
     order = np.argsort(shard.astype(np.uint16), kind="stable")
     ordered = rows.take(pa.array(order))

@@ -26,7 +26,8 @@ from ..columns.operations import (
     usable_operations,
 )
 from ..columns.quarantine import set_aside
-from ..deal import hashes, shards_of, shards_of_hashes
+from ..columns.texts import hashes
+from ..deal import shards_of, shards_of_hashes
 from ..files.parquet import ParquetFiles
 from ..kernel.search import Ints
 from ..plan import Plan

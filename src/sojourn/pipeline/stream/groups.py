@@ -91,7 +91,7 @@ class Groups:
             rows[ROW_DEADLINE] = pa.array(self._deadlines())
         starts = np.searchsorted(self.group, np.arange(len(self.hash) + 1))
         events = pa.RecordBatch.from_pydict(rows)
-        return kernel_events(self.shape.plan, events, np.arange(len(self.group)), starts, self.group)
+        return kernel_events(self.shape.plan, events, np.arange(len(self.group)), starts)
 
     def known(self, as_of: int) -> Groups:
         """The same, without the rows that are stamped later."""

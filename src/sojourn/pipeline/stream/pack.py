@@ -16,7 +16,8 @@ import pyarrow as pa
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
 from ..columns.normal import Normal, normal_form
 from ..columns.quarantine import set_aside
-from ..deal import hashes, shards_of_hashes
+from ..columns.texts import hashes
+from ..deal import shards_of_hashes
 from ..kernel.search import Ints
 from ..spark.parcels import gathered, prepare_worker
 from .shape import TIME, Shape, nothing
