@@ -136,7 +136,8 @@ def deadline_text(deadline: Deadline) -> str:
 def trend(tally: Tally, axis: Axis) -> str:
     periods = tally.periods[0]
     found = trends.points(periods, tally.deadline)
-    note = f"By {periods.unit.name} of opening. A line has a gap where so many do not complete, or nobody was seen for so long."
+    gaps = "A line has a gap where so many do not complete, or nobody was seen for so long."
+    note = f"By {periods.unit.name} of opening. {gaps}"
     return section(
         "Better or worse",
         paragraph("The share completed, and the time it takes."),
