@@ -11,6 +11,7 @@ from .demo import demo
 from .doctor import doctor
 from .exits import EPILOG, show_tracebacks
 from .explain import explain
+from .recommend import recommend
 from .replay import replay
 from .rule import rule
 from .simulate import simulate
@@ -25,6 +26,7 @@ app = typer.Typer(
     epilog=EPILOG,
 )
 app.command()(replay)
+app.command()(recommend)
 app.command()(explain)
 app.add_typer(stream, name="stream")
 app.add_typer(rule, name="rule")

@@ -95,6 +95,12 @@ class ReplayRun:
             assert replay is not None
             self._deliver(replay, engine, screen, places, drafts)
 
+    def replay(self, engine: str, screen: Screen, stack: ExitStack) -> Replay:
+        """The job on the engine named, with nothing to write."""
+        if engine == "local":
+            return LocalReplay(self.job, self.memory, None, screen.say)
+        return self._spark(self._session(screen, stack))
+
     def _local(self, screen: Screen, places: Places) -> Replay:
         scratch = os.path.dirname(places.outcomes) if places.outcomes and not is_remote(places.outcomes) else None
         return LocalReplay(self.job, self.memory, scratch, screen.say)
