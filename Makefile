@@ -5,7 +5,7 @@ BIN    := .venv/bin
 READY  := .venv/.ready
 CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 
-QUICK  := $(addprefix tests/,contract unit rules model property purgatory hub)
+QUICK  := $(addprefix tests/,contract unit rules model property purgatory hub durable)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run live picture quick test format check stress simulate files cluster brokers kafka sparks chaos mutants bench figures docs other-python clean

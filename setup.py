@@ -12,7 +12,8 @@ def extensions() -> list[Extension]:
         return []
     from Cython.Build import cythonize  # noqa: PLC0415  (the pure build needs no compiler, nor Cython)
 
-    rooms = [("timer", ["_task_memory.h"]), ("purgatory", []), ("hub", ["../timer/_task_memory.h"]), ("pipeline", [])]
+    task_memory = "../timer/_task_memory.h"
+    rooms = [("timer", [task_memory]), ("purgatory", []), ("hub", [task_memory]), ("durable", []), ("pipeline", [])]
     return list(cythonize([core(room, headers) for room, headers in rooms], include_path=["src"]))
 
 

@@ -17,12 +17,15 @@ from .batch import workload as batch
 from .broker import BROKER
 from .figures import draw
 from .purgatory import PURGATORY
+from .replay.report import report as replay_report
+from .replay.workload import REPLAY
+from .report import DIFFERENT
 from .results import Results
 from .runner import Workload, run
 from .stream import STREAM
 from .timer import TIMER
 
-WORKLOADS = {workload.name: workload for workload in (TIMER, PURGATORY, BROKER, batch.BATCH, STREAM)}
+WORKLOADS = {workload.name: workload for workload in (TIMER, PURGATORY, BROKER, batch.BATCH, REPLAY, STREAM)}
 
 ONE_RUN = (
     "Every peer in one invocation, each part of the work in a fresh process, rounds interleaved, best of the rounds, "
@@ -63,6 +66,13 @@ def _parser() -> argparse.ArgumentParser:
     sizes = "operations (default: %(default)s)"
     _workload_arguments(history, batch.BATCH, batch.report, sizes, default="1000000", flags=("--n", "--ops"))
     history.add_argument("--events", type=_positive, metavar="N", help="default: three for each operation")
+    replay = commands.add_parser(
+        REPLAY.name,
+        help="what a user waits for: cold commands from a log to written outcomes, beside DuckDB and Polars by hand",
+        description=f"{ONE_RUN} Before anything is timed all peers must have written the same outcomes of a small log.",
+    )
+    sizes = "events (default: %(default)s)"
+    _workload_arguments(replay, REPLAY, replay_report, sizes, default="10000000,100000000", flags=("--events",))
     stream = commands.add_parser(
         STREAM.name,
         help="a steady load and a burst on Spark, beside what one writes by hand, in Python and in Scala",
@@ -137,14 +147,15 @@ def _workload_arguments(
 
 
 def _measure(workload: Workload, report: Report, options: argparse.Namespace) -> int:
-    """Measure and report; status 1 if a peer broke (one that is merely missing is fine)."""
+    """Measure and report; status 1 if a peer broke (one that is merely missing is fine), or gave another answer."""
     if getattr(options, "events", None):
         os.environ[batch.EVENTS] = str(options.events)  # the children's too
     results = run(workload, options.n, options.peers, options.rounds, options.parts, options.json)
     if options.json is not None:
         results.save(options.json)
-    print(report(results, options.n))
-    return int(any(reason.startswith("FAILED") for reason in results.facts["absent"].values()))
+    text = report(results, options.n)
+    print(text)
+    return int(DIFFERENT in text or any(reason.startswith("FAILED") for reason in results.facts["absent"].values()))
 
 
 def _import(options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .batch.workload import batch_bars
 from .importing import import_bars
 from .purgatory_bars import purgatory_bars
+from .replay.report import replay_bars
 from .results import Results
 from .stream_bars import stream_bars
 from .table import table
@@ -14,6 +15,7 @@ BARS = {
     "timer": timer_bars,
     "purgatory": purgatory_bars,
     "batch": batch_bars,
+    "replay": replay_bars,
     "stream": stream_bars,
     "import": import_bars,
 }

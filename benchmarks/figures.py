@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from .replay.report import gib, seconds
 from .results import Results
 from .table import ratio
 
@@ -43,6 +44,15 @@ CONDITIONS = {
     "parts": "`all_of`, `any_of`, cancellation",
     "heartbeat": "keep-alive",
     "many_keys": "operations on three keys each",
+}
+COMMANDS = {
+    "sojourn-local": "`sojourn replay --engine local`",
+    "sojourn-local-report": "the same with `--report` and `--what-if`",
+    "duckdb": "DuckDB by hand",
+    "duckdb-4g": "DuckDB by hand, held to 4 GiB",
+    "polars": "Polars by hand",
+    "sojourn-spark": "`sojourn replay` on Spark, `local[2]`",
+    "sojourn-spark-report": "the same with `--report` and `--what-if`",
 }
 ENGINES = ("sojourn-local", "duckdb", "polars", "sojourn-spark", "spark-sql")
 
@@ -101,6 +111,25 @@ def history() -> str:
     return _markdown(head, rows)
 
 
+def replays() -> str:
+    """Seconds and gibibytes of cold commands; nothing, as long as they have not been measured."""
+    if not _is_measured("replay"):
+        return ""
+    found = _measured("replay")
+    sizes = sorted({n for peer in COMMANDS for n in found.sizes(peer, "replay")})
+    head = ["cold, from file to file", *(cell for n in sizes for cell in (f"{n:,} events, s", "GiB"))]
+    rows = [
+        [name, *(_short(figure(found, peer, n)) for n in sizes for figure in (seconds, gib))]
+        for peer, name in COMMANDS.items()
+        if found.sizes(peer, "replay")
+    ]
+    caption = (
+        "From a log in Parquet to outcomes in Parquet and counts (`python -m benchmarks replay`): seconds from its\n"
+        "start to its end, and peak memory of all its processes, on two cores:"
+    )
+    return f"{caption}\n\n{_markdown(head, rows)}"
+
+
 def streams() -> str:
     """Events per second."""
     found = _measured("stream")
@@ -116,7 +145,7 @@ def streams() -> str:
 
 
 def summary() -> str:
-    """The one table of the README."""
+    """The first table of the README; what the kernel does alone is in it only until commands have been measured."""
     timer, purgatory, batch, stream = (_measured(name) for name in ("timer", "purgatory", "batch", "stream"))
 
     def times(found: Results, workload: str, mine: str, peer: str, op: str, n: int = _N) -> str:
@@ -127,17 +156,18 @@ def summary() -> str:
     total = {peer: sum(_of_batch(batch, peer, op) for op in CONDITIONS) for peer in ENGINES}
     local = [ratio(total[peer], total["sojourn-local"]) for peer in ("duckdb", "polars")]
     scala = times(stream, "stream", "sojourn", "scala", "steady")
+    spark = ratio(total["spark-sql"], total["sojourn-spark"])
+    kernel = [
+        ["the kernel over history, eight conditions", f"DuckDB by hand: {local[0]} as long, Polars: {local[1]}"],
+        ["the same on Spark, `local[2]`", f"Spark SQL by hand: {spark} as long"],
+    ]
     rows = [
         ["a timer, 100,000 pending", f"asyncio: adding {add}, cancelling {cancel}, both in turns {churn} as long"],
         [
             "a wait and its signal in the hub",
             f"`asyncio.wait_for`: {both[0]} as long; a dict of futures by hand: {both[1]}",
         ],
-        ["the kernel over history, eight conditions", f"DuckDB by hand: {local[0]} as long, Polars: {local[1]}"],
-        [
-            "the same on Spark, `local[2]`",
-            f"Spark SQL by hand: {ratio(total['spark-sql'], total['sojourn-spark'])} as long",
-        ],
+        *([] if _is_measured("replay") else kernel),
         ["a stream, 100,000 pending", f"Scala's `transformWithState`: {scala} as long"],
     ]
     return _markdown(["what", "beside"], rows, right=False)
@@ -147,6 +177,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "timers": timers,
     "waits": waits,
     "history": history,
+    "replays": replays,
     "streams": streams,
     "summary": summary,
 }
@@ -154,6 +185,10 @@ TABLES: dict[str, Callable[[], str]] = {
 
 def _measured(name: str) -> Results:
     return Results.load(MEASURED / f"{name}.json")
+
+
+def _is_measured(name: str) -> bool:
+    return (MEASURED / f"{name}.json").exists()
 
 
 def _of_batch(found: Results, peer: str, op: str) -> float:
@@ -169,6 +204,10 @@ def _held(found: Results, peer: str) -> list[str]:
 
 def _digits(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}"
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.1f}"
 
 
 def _per_second(ns: float | None) -> str:

@@ -10,6 +10,9 @@ from .table import number, ratio, table
 Column = tuple[str, str, str]
 """Heading, operation, field."""
 
+SAME, DIFFERENT = "same", "DIFFERENT"
+"""Whether peers gave one answer, in a table: a run in which they did not has failed."""
+
 
 class Report:
     """The tables of one workload; `base` is the peer that ratios are to."""

@@ -77,6 +77,8 @@ class Workload:
     parts: Mapping[str, Part]
     work: Callable[[Spec, str, int], dict[str, Any]]
     """In a child: the `version` of the peer and the `rows` of one part, or why it is `skipped`."""
+    check: Callable[[Sequence[str]], None] | None = None
+    """Called with the names of the peers before anything is measured: raises SystemExit where they disagree."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ def run(
 
     A file has the results so far at any time: a run that is cut short has not been in vain.
     """
+    if workload.check is not None:
+        workload.check(peers)
     results = Results()
     absent = results.facts["absent"]
     for step in steps(workload, sizes, peers, rounds, parts):

@@ -15,12 +15,12 @@ from typing import Any
 from ..bar import Bar, over
 from ..child import UnavailableError
 from ..measure import Best, timed
-from ..report import join
+from ..memory import PeakMemory
+from ..report import DIFFERENT, SAME, join
 from ..results import Results
 from ..runner import Part, Spec, Workload, by_name
 from ..table import number, ratio, table
 from .cold import FLIGHTS
-from .memory import PeakMemory
 
 EVENTS_EACH = 3
 TURNS = 6
@@ -104,6 +104,10 @@ def batch_bars(results: Results) -> list[Bar]:
     def cold(peer: str) -> float | None:
         return results.get(peer, FLIGHTS, "cold", workload="batch")
 
+    def ahead(name: str) -> float | None:
+        ours, *theirs = (results.get(peer, n, name, workload="batch") for peer in ("sojourn-local", "duckdb", "polars"))
+        return over(ours, None if None in theirs else min(filter(None, theirs)))
+
     return [
         Bar("Spark, all conditions: Spark SQL by hand / ours", times("spark-sql", "sojourn-spark"), ">=", 1),
         Bar("Spark, all conditions: ours / DuckDB by hand", times("sojourn-spark", "duckdb"), "<=", 2),
@@ -113,6 +117,7 @@ def batch_bars(results: Results) -> list[Bar]:
         Bar("local engine, time an event: 10,000,000 events / 100,000", grown("sojourn-local"), "<=", 1),
         Bar("Spark, time an event: 10,000,000 events / 100,000", grown("sojourn-spark"), "<=", 1),
         Bar("sojourn replay, cold / start Spark and count", over(cold("sojourn-replay"), cold("spark-count")), "<", 4),
+        *(Bar(f"local engine, {name}: ours / the faster of DuckDB and Polars", ahead(name), "<=", 1) for name in NAMES),
     ]
 
 
@@ -163,7 +168,7 @@ def _table(results: Results, n: int) -> str:
         if not any(figures):
             continue
         answers = {results.get(peer, n, name, "answer", "batch") for peer in peers} - {None}
-        rows.append([name, *map(_millions, figures), "same" if len(answers) == 1 else "DIFFERENT"])
+        rows.append([name, *map(_millions, figures), SAME if len(answers) == 1 else DIFFERENT])
     totals = [total_ns(results, peer, n) for peer in peers]
     peaks = [max((_megabytes(results, peer, n, name) for name in NAMES), default=0) for peer in peers]
     rows.append(["peak memory, MB", *map(number, peaks), ""])

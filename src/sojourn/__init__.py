@@ -1,18 +1,32 @@
 """Sojourn: hold what cannot finish yet until its condition is met or its deadline passes, exactly once."""
 
+from __future__ import annotations
+
+from os import PathLike as _PathLike
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from .clock import Clock as Clock
 from .clock import SystemClock as SystemClock
+from .errors import ClockStepError as ClockStepError
 from .errors import ConfigError as ConfigError
+from .errors import DamagedError as DamagedError
 from .errors import DeadlockError as DeadlockError
 from .errors import DelayError as DelayError
+from .errors import DiskError as DiskError
 from .errors import ForkedError as ForkedError
+from .errors import FormatError as FormatError
 from .errors import HubFullError as HubFullError
+from .errors import IdTakenError as IdTakenError
 from .errors import LivelockError as LivelockError
+from .errors import NotStorableError as NotStorableError
+from .errors import OutcomesGoneError as OutcomesGoneError
+from .errors import OwnedError as OwnedError
 from .errors import PurgatoryClosedError as PurgatoryClosedError
 from .errors import ReaperDiedError as ReaperDiedError
 from .errors import RuleError as RuleError
 from .errors import SojournError as SojournError
 from .errors import SourceError as SourceError
+from .errors import StorageError as StorageError
 from .errors import TimerClosedError as TimerClosedError
 from .hub import AsyncHub as AsyncHub
 from .hub import Hub as Hub
@@ -37,23 +51,42 @@ from .timer import SystemTimer as SystemTimer
 from .timer import TaskState as TaskState
 from .timer import TimerTask as TimerTask
 
+if _TYPE_CHECKING:
+    from .durable import Reader as _Reader
+
 __version__ = "0.1.0"
+
+
+def read(data: str | _PathLike[str]) -> _Reader:
+    """Look at the data folder of a durable hub, beside its owner if there is one: list, explain, stats, outcomes."""
+    from .durable import read as read_folder  # noqa: PLC0415  (only who has a folder pays for it)
+
+    return read_folder(data)
+
 
 __all__ = [
     "AsyncHub",
     "AsyncTimer",
     "Clock",
+    "ClockStepError",
     "Condition",
     "ConfigError",
+    "DamagedError",
     "DeadlockError",
     "DelayError",
     "DelayedOperation",
+    "DiskError",
     "Event",
     "ForkedError",
+    "FormatError",
     "Hub",
     "HubFullError",
+    "IdTakenError",
     "LivelockError",
+    "NotStorableError",
     "Outcome",
+    "OutcomesGoneError",
+    "OwnedError",
     "Purgatory",
     "PurgatoryClosedError",
     "ReaperDiedError",
@@ -61,6 +94,7 @@ __all__ = [
     "RuleError",
     "SojournError",
     "SourceError",
+    "StorageError",
     "SystemClock",
     "SystemTimer",
     "TaskState",
@@ -74,6 +108,7 @@ __all__ = [
     "n_of",
     "never",
     "reached",
+    "read",
     "seen",
     "total",
     "until_column",

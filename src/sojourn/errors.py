@@ -51,3 +51,39 @@ class HubFullError(SojournError, RuntimeError):
 
 class SourceError(SojournError, ValueError):
     """An event log that cannot be found or read, or lacks what a rule needs of it."""
+
+
+class StorageError(SojournError, RuntimeError):
+    """The parent of every error about a data folder."""
+
+
+class DiskError(StorageError):
+    """The disk did not take what was to be written: it is full, read-only or failing. Nothing acknowledged is lost."""
+
+
+class DamagedError(StorageError):
+    """A file of a data folder is not what was written; the message names the file and the offset."""
+
+
+class FormatError(StorageError):
+    """A data folder in a format that this version cannot read."""
+
+
+class OwnedError(StorageError):
+    """Another process, or another hub of this one, owns the data folder."""
+
+
+class ClockStepError(StorageError):
+    """The wall clock has jumped further than `max_step` allows."""
+
+
+class IdTakenError(SojournError, ValueError):
+    """Another wait has this id."""
+
+
+class NotStorableError(SojournError, ValueError):
+    """A key, an id, a value or a payload that cannot be written to a log."""
+
+
+class OutcomesGoneError(StorageError, LookupError):
+    """Outcomes that were asked for have been removed from the log, as its retention says."""

@@ -64,6 +64,13 @@ BREAK: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
 }
 
 
+def test_what_is_pending_is_written_without_an_end() -> None:
+    assert replay("--as-of", "1970-01-21", "--out", "outcomes").code == 0
+    rows = parquet.read_table("outcomes").to_pylist()
+    ends = {row["key"]: (row["outcome"], row["at"], row["decided_by"]) for row in rows if row["key"] != "a"}
+    assert ends == dict.fromkeys("bcde", ("pending", None, None))
+
+
 @pytest.mark.parametrize("where", BREAK)
 def test_on_a_full_disk_earlier_outputs_stay_as_they_are(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert replay(*WRITTEN).code == 0

@@ -16,7 +16,8 @@ from cli.command import Ended, sojourn
 from replay.logs import order_events, orders, write_orders, write_rule
 from sojourn import Rule, SourceError
 from sojourn.pipeline.files.source import Source
-from sojourn.pipeline.replay import Job, LocalReplay
+from sojourn.pipeline.local_replay import LocalReplay
+from sojourn.pipeline.replay import Job
 from sojourn.pipeline.report import Report
 from sojourn.pipeline.results.compare import differences
 from sojourn.pipeline.results.deadlines import deadlines

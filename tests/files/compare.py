@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 from files.meant import CENSUS, Log
 from parity.tables import as_outcomes, by_fold
 from sojourn import SojournError
-from sojourn.pipeline.replay import LocalReplay
+from sojourn.pipeline.local_replay import LocalReplay
 from sojourn.pipeline.schema import CORRUPT, OUTCOMES, QUARANTINE
 from sojourn.rules import Outcome, Rule
 

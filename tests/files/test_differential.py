@@ -12,7 +12,7 @@ from files.compare import Different, check_aside, check_local, checked_log, rows
 from files.generate import FORMATS, generate
 from files.meant import CENSUS
 from sojourn import SojournError
-from sojourn.pipeline.replay import LocalReplay
+from sojourn.pipeline.local_replay import LocalReplay
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,8 @@ from sojourn import SourceError
 from sojourn.pipeline import local
 from sojourn.pipeline.columns.quarantine import as_json
 from sojourn.pipeline.files.source import Source
-from sojourn.pipeline.replay import Job, LocalReplay
+from sojourn.pipeline.local_replay import LocalReplay
+from sojourn.pipeline.replay import Job
 from sojourn.pipeline.schema import OUTCOMES, QUARANTINE
 from sojourn.rules import Rule
 

@@ -10,7 +10,7 @@ from hub.scene import ROOMS
 from sojourn.hub.hub import HubFace
 from support import Build
 
-VERBS = {"wait", "signal", "signal_many", "extend", "cancel", "get", "list", "explain", "stats", "close"}
+VERBS = {"wait", "signal", "signal_many", "wait_many", "extend", "cancel", "get", "list", "explain", "stats", "close"}
 ATTRIBUTES = {"name", "timer", "pending", "now_ms"}
 
 

@@ -32,6 +32,7 @@ TABLES: dict[str, list[list[str]]] = {
         [f"tests/purgatory/{name}" for name in RACES],
     ],
     "hub": [["tests/hub"]],
+    "durable": [["tests/durable"]],
     "kafka": [["tests/kafka"]],
     "replay": [
         [

@@ -7,8 +7,7 @@ import pyarrow as pa
 from sojourn import Rule
 from sojourn.pipeline import local
 from sojourn.pipeline.plan import Plan
-from sojourn.pipeline.results.groups import with_groups
-from sojourn.pipeline.results.tally import GROUP
+from sojourn.pipeline.schema import GROUP
 
 EACH = Rule("each", opens="a", until="b", within="1 s", per="each")
 OTHER = Rule("other", opens="b", until="a", within="1 s", per="each")
@@ -17,7 +16,7 @@ OTHER = Rule("other", opens="b", until="a", within="1 s", per="each")
 def groups(events: dict[str, list[object]], *rules: Rule) -> dict[str, str | None]:
     """The group of each operation, by its id."""
     table = pa.table(events)
-    found = with_groups(local.outcomes(table, rules, unit="ms").outcomes, "team", Plan.of(rules, "ms"), table)
+    found = local.outcomes_by_plan(table, Plan.of(rules, "ms").grouped("team")).outcomes
     return dict(zip(found["operation_id"].to_pylist(), found[GROUP].to_pylist(), strict=True))
 
 

@@ -13,7 +13,8 @@ from replay.page import Node, parsed, section, table, tips
 from sojourn import Event, Rule, all_of, until_column
 from sojourn.pipeline.report import Report
 from sojourn.pipeline.results.deadlines import deadlines
-from sojourn.pipeline.results.tally import GROUP, Tally, tally
+from sojourn.pipeline.results.tally import Tally, tally
+from sojourn.pipeline.schema import GROUP
 from sojourn.rules import outcomes
 
 WORDS = ("completed", "met late", "never met", "cancelled")

@@ -16,7 +16,8 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline.files.source import Source
-from sojourn.pipeline.replay import Job, LocalReplay
+from sojourn.pipeline.local_replay import LocalReplay
+from sojourn.pipeline.replay import Job
 from sojourn.pipeline.results.explain import explain_outcomes
 from sojourn.pipeline.schema import OUTCOMES
 from sojourn.pipeline.spark.files import READ, parquet_files

@@ -15,7 +15,8 @@ import pytest
 from sojourn import SourceError
 from sojourn.pipeline import stream
 from sojourn.pipeline.files.source import Source
-from sojourn.pipeline.replay import Job, LocalReplay
+from sojourn.pipeline.local_replay import LocalReplay
+from sojourn.pipeline.replay import Job
 from sojourn.rules import Rule, column
 
 if TYPE_CHECKING:

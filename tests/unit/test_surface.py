@@ -10,6 +10,7 @@ import pytest
 
 import sojourn
 import sojourn.demo
+import sojourn.durable
 import sojourn.hub
 import sojourn.kafka
 import sojourn.kafka.simulation
@@ -24,6 +25,7 @@ ROOMS = (
     sojourn.rules,
     sojourn.purgatory,
     sojourn.hub,
+    sojourn.durable,
     sojourn.kafka,
     sojourn.kafka.simulation,
     sojourn.demo,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
@@ -9,6 +10,8 @@ from typing import Annotated
 import typer
 
 _EVENTS, _SPARK = "The events", "Spark"
+
+LEAST_MEMORY = 64 * 1024**2
 
 
 class TimeUnit(StrEnum):
@@ -64,6 +67,28 @@ Conf = Annotated[
     list[str] | None,
     typer.Option("--conf", metavar="NAME=VALUE", help="Settings of Spark.", rich_help_panel=_SPARK),
 ]
+
+
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="How much --engine local may use, as in 4g; beyond that, events wait in files. Half of what there is.",
+        rich_help_panel="This process",
+    ),
+]
+
+
+def bytes_of(size: str | None) -> int | None:
+    """512m, 4g or 4GiB in bytes."""
+    if size is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", size.strip().lower())
+    amount = 0 if match is None else int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
+    if amount < LEAST_MEMORY:
+        raise typer.BadParameter(f"{size!r} is not a size of at least 64m, such as 512m or 4g", param_hint="--memory")
+    return amount
 
 
 def settings(given: Iterable[str] | None, option: str) -> dict[str, str]:

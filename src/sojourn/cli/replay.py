@@ -19,11 +19,13 @@ from .options import (
     KeyColumn,
     KindColumn,
     Master,
+    Memory,
     Operations,
     Reading,
     SourceColumn,
     TimeUnit,
     ValueColumn,
+    bytes_of,
     settings,
 )
 
@@ -92,12 +94,13 @@ def replay(
     ] = False,
     master: Master = None,
     conf: Conf = None,
+    memory: Memory = None,
 ) -> None:
     """Replay an event log under rules: what became of each operation, when, and why.
 
     [bold]sojourn replay events.parquet --rule fine-paid.toml --report report.html[/bold]
     """
-    options, spark = settings(option, "--option"), settings(conf, "--conf")
+    options, spark, most = settings(option, "--option"), settings(conf, "--conf"), bytes_of(memory)
     with failures():
         from .outputs import Outputs  # noqa: PLC0415  (NumPy and Arrow take a while to load)
         from .replay_run import ReplayRun, job_of  # noqa: PLC0415
@@ -116,4 +119,4 @@ def replay(
             by=by,
         )
         outputs = Outputs(out, summary, report, as_json, quarantine, only_ended)
-        ReplayRun(job, outputs, is_strict=strict, master=master, conf=spark).run(engine.value)
+        ReplayRun(job, outputs, is_strict=strict, master=master, conf=spark, memory=most).run(engine.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,7 +16,9 @@ from ..errors import SourceError
 from ..pipeline.columns.times import time_of
 from ..pipeline.files.drafts import DISK, Drafts, FileStore
 from ..pipeline.files.source import Source, is_remote
-from ..pipeline.replay import Job, LocalReplay, Replay, doubts, suspicious_times
+from ..pipeline.local_replay import LocalReplay
+from ..pipeline.phases import age
+from ..pipeline.replay import Job, Replay, doubts, suspicious_times
 from ..pipeline.report import Report
 from ..pipeline.results.compare import Difference, differences
 from ..pipeline.results.deadlines import deadlines
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 DIFFERENCES_SHOWN = 5
 REASONS_SHOWN = 5
+
+WHERE = {"local": "in this process", "spark": "on Spark"}
 
 
 def job_of(
@@ -69,6 +74,7 @@ class ReplayRun:
     is_strict: bool = False
     master: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
+    memory: int | None = None
 
     def run(self, engine: str) -> None:
         """Do it on the engine named, or on both."""
@@ -81,7 +87,7 @@ class ReplayRun:
             drafts = stack.enter_context(Drafts())
             store = store_of(self.outputs, session)
             places = self.outputs.drafted(drafts, store)
-            local = None if engine == "spark" else self._local(screen)
+            local = None if engine == "spark" else self._local(screen, places)
             spark = None if session is None else self._spark(session)
             if local and spark:
                 self._compare(local, spark, screen)
@@ -89,9 +95,9 @@ class ReplayRun:
             assert replay is not None
             self._deliver(replay, engine, screen, places, drafts)
 
-    def _local(self, screen: Screen) -> Replay:
-        with screen.step(f"replaying {self.job.source.path} in this process"):
-            return LocalReplay(self.job)
+    def _local(self, screen: Screen, places: Places) -> Replay:
+        scratch = os.path.dirname(places.outcomes) if places.outcomes and not is_remote(places.outcomes) else None
+        return LocalReplay(self.job, self.memory, scratch, screen.say)
 
     def _session(self, screen: Screen, stack: ExitStack) -> SparkSession:
         with screen.step(f"starting Spark ({self.master or LOCAL})"):
@@ -105,7 +111,7 @@ class ReplayRun:
         return SparkReplay(self.job, session)
 
     def _compare(self, local: Replay, spark: Replay, screen: Screen) -> None:
-        with screen.step("replaying on Spark"):
+        with screen.step(f"replaying {self.job.source.path} in this process, and on Spark"):
             number, first = differences(local.outcomes, spark.outcomes, DIFFERENCES_SHOWN)
             is_same_quarantine = local.quarantined == spark.quarantined
         for difference in first:
@@ -118,12 +124,13 @@ class ReplayRun:
 
     def _deliver(self, replay: Replay, engine: str, screen: Screen, places: Places, drafts: Drafts) -> None:
         """Whatever fails, earlier outputs are still there: nothing is moved into its place before all is written."""
-        if places.outcomes or places.quarantine:
-            with screen.step(f"writing {self.outputs.outcomes or self.outputs.quarantine}"):
-                replay.write(places.outcomes, places.quarantine, only_ended=self.outputs.is_only_ended)
-        with screen.step("counting"):
+        start = round(age(), 3)
+        with screen.step(f"replaying {self.job.source.path} {WHERE[replay.engine]}"):
+            replay.write(places.outcomes, places.quarantine, only_ended=self.outputs.is_only_ended)
             warnings = self._warnings(replay)
-            counts = summary(replay.tallies, replay.quarantined, engine, self.job.by, warnings)
+            tallies, aside, as_of = replay.tallies, replay.quarantined, replay.as_of
+            phases = {"start": start, **replay.phases.seconds()}
+            counts = summary(tallies, aside, engine, self.job.by, warnings, as_of, phases)
         _write(places.summary, json.dumps(counts) + "\n")
         if places.report:
             _write(places.report, self._report(replay, engine).html())

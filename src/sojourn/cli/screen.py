@@ -12,10 +12,10 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from ..pipeline.report.words import Labels, labels_of, share_text
+from ..pipeline.report.words import Labels, estimate_text, labels_of, share_text
 from ..pipeline.results.summary import by_size
 from ..pipeline.results.tally import STATUSES, Tally
-from ..pipeline.schema import UNKNOWN
+from ..pipeline.schema import PENDING, UNKNOWN
 from ..rules import Rule
 
 if TYPE_CHECKING:
@@ -79,10 +79,11 @@ def _table(tally: Tally, labels: Labels) -> Table:
     for status, number in zip(STATUSES, tally.counts, strict=True):
         if number or (status == STATUSES[0] and tally.counts.opened):
             table.add_row(f"  {labels[status]}", f"{number:,}", share_text(number, tally.counts.opened))
-    for deadline, counts in sorted(tally.what_if.items(), key=lambda entry: (entry[0].is_shift, entry[0].ms)):
-        share = share_text(counts.completed, counts.opened)
-        unknown = f"{counts.unknown:,} {labels[UNKNOWN]}" if counts.unknown else ""
-        table.add_row(f"  if {deadline}", f"{counts.completed:,}", share, unknown, style="cyan")
+    for deadline, tried in sorted(tally.what_if.items(), key=lambda entry: (entry[0].is_shift, entry[0].ms)):
+        counts = tried.counts
+        further = [f"{getattr(counts, name):,} {labels[name]}" for name in (PENDING, UNKNOWN) if getattr(counts, name)]
+        share = estimate_text(tried.estimate())
+        table.add_row(f"  if {deadline}", f"{counts.completed:,}", share, ", ".join(further), style="cyan")
     return table
 
 

@@ -77,7 +77,10 @@ class HubFace:
         timer: Timer | None = None,
         shards: int = 512,
         on_error: OnError = log_error,
+        data: None = None,
     ) -> None:
+        if data is not None:
+            raise ConfigError(f"data={data!r}: only Hub and AsyncHub themselves have a data folder, not {type(self)!r}")
         if timer is not None and clock is not None:
             raise ConfigError("timer and clock: a timer has a clock of its own; give one of the two")
         check_whole("remember_most", remember_most, 0, NO_LIMIT)
@@ -150,6 +153,20 @@ class HubFace:
             else self.signal(*signal)
             for signal in signals
         )
+
+    def wait_many(
+        self,
+        keys: Iterable[Hashable | builtins.list[Hashable]],
+        until: str | Condition | None = None,
+        within: Duration | None = None,
+        *,
+        rule: Rule | None = None,
+        ids: Iterable[Hashable] | None = None,
+    ) -> builtins.list[Wait]:
+        """A wait for each key, all under the same condition or rule, with its own id if there are `ids`."""
+        if ids is None:
+            return [self.wait(key, until, within, rule=rule) for key in keys]
+        return [self.wait(key, until, within, rule=rule, id=id) for key, id in zip(keys, ids, strict=True)]
 
     def extend(self, wait: Wait | Hashable, within: Duration) -> bool:
         """Move the deadline to `within` from now. False if it has ended, or there is no such wait."""
@@ -301,11 +318,35 @@ class AsyncHubFace(HubFace):
 
 
 class Hub(QuickVerbs, SyncHubFace):
-    """Waits and signals across threads, with a reaper thread of its own."""
+    """Waits and signals across threads, with a reaper thread of its own.
+
+    With `data=folder` it is a `sojourn.durable.DurableHub`, which has further settings and survives its process.
+    """
+
+    def __new__(cls, name: str = "hub", *, data: Any = None, **options: Any) -> Self:
+        return super().__new__(cls if data is None or cls is not Hub else durable_type("hub", "DurableHub"))
 
 
 class AsyncHub(QuickVerbs, AsyncHubFace):
     """Waits and signals on the running asyncio loop, without a thread: `outcome = await hub.wait(...)`.
 
     `async with` starts it, or else its first wait on the loop. Callbacks may be coroutine functions.
+    With `data=folder` it is a `sojourn.durable.async_hub.AsyncDurableHub`, which has further settings and survives its
+    process.
     """
+
+    def __new__(cls, name: str = "hub", *, data: Any = None, **options: Any) -> Self:
+        return super().__new__(
+            cls if data is None or cls is not AsyncHub else durable_type("async_hub", "AsyncDurableHub")
+        )
+
+
+def durable_type(module: str, name: str) -> type[Any]:
+    """The hub with a data folder. Its room is above this one, so it is asked for by name, here and nowhere else.
+
+    Only who uses it pays for its import.
+    """
+    from importlib import import_module  # noqa: PLC0415
+
+    found: type[Any] = getattr(import_module(f"sojourn.durable.{module}"), name)
+    return found

@@ -12,22 +12,23 @@ many shards. A key with ten million events fits in a gigabyte.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from ..errors import ConfigError
-from ..rules import AsOf, Duration, Rule, duration_ms
+from ..rules import AsOf, Duration, Rule, checked_as_of, duration_ms
 from . import schema as S  # noqa: N812
 from .columns.normal import normal_schema, number_types
 from .plan import Plan
 from .results.deadlines import Deadline
-from .results.what_if import HAS_CANCELLED, MAY_CANCEL, PART, WhatIf
+from .results.what_if import PART, Together, WhatIf
 from .spark.operations import SparkOperations
 from .spark.parcels import LATEST, SHARD, UNUSABLE, shards_for
 from .spark.rows import arrow_schema, mapped, parcels, refuse_months
-from .spark.schema import SPARK_DECIDED, SPARK_PARCELS, SPARK_QUARANTINE, spark_schema
-from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, ReadEvents, Send, SetAside
+from .spark.schema import SPARK_PARCELS, SPARK_QUARANTINE, decided_schema, spark_schema
+from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, ReadEvents, Send, SetAside, Work
 
 
 def outcomes(
@@ -68,22 +69,37 @@ def outcomes_by_plan(
     `seen` observes in the first job, under UNUSABLE, how many rows of the log are set aside and, under LATEST, how far
     the log goes, if the plan asks for that.
     """
+    shuffled, work = decision(events, plan, operations, seen)
+    return shuffled.mapInArrow(work, decided_schema(is_grouped=plan.by is not None))
+
+
+class Decision(NamedTuple):
+    """Parcels, and the work that makes outcomes of them, as `schema.DECIDED`, on the executors."""
+
+    parcels: DataFrame
+    work: Work
+
+
+def decision(
+    events: DataFrame, plan: Plan, operations: DataFrame | None = None, seen: Observation | None = None
+) -> Decision:
+    """What is to be done for `outcomes_by_plan`."""
     opens = operations is None
     _check(events, plan, opens=opens)
     shards = shards_for(int(events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
     schema = normal_schema(plan, number_types(plan, arrow_schema(events)), opens=opens)
     read = parcels(events, ReadEvents(plan, schema, opens, shards), plan.needed(opens=opens), plan.dictionary_columns)
     if operations is None:
-        return _shuffled_by_shard(_observed(read, seen)).mapInArrow(Decide(plan, schema), SPARK_DECIDED)
+        return Decision(_shuffled_by_shard(_observed(read, seen)), Decide(plan, schema))
     given = SparkOperations(operations, plan)
     at_home = _shuffled_by_shard(given.parcels(shards))
     sent = at_home.mapInArrow(Send(plan, given.has_many_keys, shards), SPARK_PARCELS)
     shuffled = _shuffled_by_shard(_observed(read.union(sent), seen))
     if not given.has_many_keys:
-        return shuffled.mapInArrow(DecideOnOneKey(plan, schema), SPARK_DECIDED)
+        return Decision(shuffled, DecideOnOneKey(plan, schema))
     handed = shuffled.mapInArrow(Hand(plan, schema, shards), SPARK_PARCELS)
     decide = DecideOnManyKeys(plan, schema, shards)
-    return _shuffled_by_shard(handed.union(at_home)).mapInArrow(decide, SPARK_DECIDED)
+    return Decision(_shuffled_by_shard(handed.union(at_home)), decide)
 
 
 def quarantined(
@@ -112,16 +128,26 @@ def quarantined_by_plan(events: DataFrame, plan: Plan, operations: DataFrame | N
     return aside if operations is None else aside.unionByName(SparkOperations(operations, plan).quarantined())
 
 
-def what_if(outcomes: DataFrame, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = ()) -> DataFrame:
-    """How the operations of an outcome table would have ended under other deadlines: `local.what_if`, lazily."""
+def what_if(
+    outcomes: DataFrame, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = (), as_of: AsOf = "log"
+) -> DataFrame:
+    """How the operations of an outcome table would have ended under other deadlines: `local.what_if`, lazily.
+
+    Unless `as_of` says where the log ended, the outcomes are gone through twice, so have them written or cached.
+    """
     asked = tuple(Deadline(duration_ms(within)) for within in withins)
-    counted = WhatIf(asked, (rules,) if isinstance(rules, Rule) else tuple(rules))
-    parts = outcomes.select(S.RULE, S.OUTCOME, *S.OUTCOME_TIMES).mapInArrow(counted, spark_schema(PART))
-    sums = [F.sum(name).alias(name) for name in (*S.COUNTS, HAS_CANCELLED)]
-    rows = parts.groupBy(S.RULE, S.WITHIN, S.WITHIN_MS, MAY_CANCEL).agg(*sums)
-    is_meant = F.col(MAY_CANCEL).isNull() | (F.col(MAY_CANCEL) == (F.col(HAS_CANCELLED) > 0))
-    position = F.array_position(F.array(*(F.lit(deadline.ms).cast("long") for deadline in asked)), F.col(S.WITHIN_MS))
-    return rows.where(is_meant).orderBy(S.RULE, position).select(*S.WHAT_IF.names)
+    counted = WhatIf(asked, (rules,) if isinstance(rules, Rule) else tuple(rules), checked_as_of(as_of))
+    rows = outcomes.select(S.RULE, S.OUTCOME, *S.OUTCOME_TIMES)
+    if as_of == "log":
+        rows = rows.crossJoin(F.broadcast(_end_of_log(outcomes)))
+    parts = rows.mapInArrow(counted, spark_schema(PART))
+    return parts.repartition(1).mapInArrow(Together(counted), spark_schema(S.WHAT_IF))
+
+
+def _end_of_log(outcomes: DataFrame) -> DataFrame:
+    """One row: where the log of a table ended, by its pending operations; null if it has none."""
+    seen_until = F.timestamp_millis(F.unix_millis(S.OPENED_AT) + F.col(S.WAITED_MS))
+    return outcomes.where(F.col(S.OUTCOME) == S.PENDING).agg(F.max(seen_until).alias(S.AS_OF))
 
 
 def _check(events: DataFrame, plan: Plan, *, opens: bool) -> None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ..rules import Rule
 from . import kernel
-from .columns.grouping import by_key, by_key_and_asked
+from .columns.grouping import by_key, by_key_and_asked, first_said
 from .columns.normal import column_of, kernel_events
 from .columns.operations import OPERATION, Given
 from .columns.outcomes import outcome_table
@@ -24,7 +24,7 @@ from .kernel import Events, Operations
 from .kernel.columns import Lanes
 from .kernel.search import Ints, RowNumbers, order_by
 from .plan import Plan
-from .schema import AT, DEADLINE, KEY, OPENED_AT, OPERATION_ID, RULE, SOURCE, TIME, record_batch
+from .schema import AT, DEADLINE, GROUP, KEY, OPENED_AT, OPERATION_ID, RULE, SOURCE, TIME, record_batch
 
 Rows: TypeAlias = "pa.Table | pa.RecordBatch"
 
@@ -45,7 +45,13 @@ def opened(
         if len(operations.group):
             verdicts = kernel.judge(rule, grouped, operations, lanes, as_of)
             keys = _names_of(operations.group, groups.names)
-            yield outcome_table(rule, operations, verdicts, keys, time=time)
+            table = outcome_table(rule, operations, verdicts, keys, as_of=as_of, time=time)
+            if plan.by is not None:
+                rows_that_open = lanes[rule.opens].rows
+                said = column_of(events, GROUP).take(pa.array(groups.order[rows_that_open]))
+                group = first_said(said, grouped.instant[rows_that_open], operations.first)
+                table = table.append_column(GROUP, group)
+            yield table
 
 
 def _names_of(group: Ints, names: pa.Array) -> pa.Array:
@@ -128,4 +134,5 @@ def _table(
     as_of: int | None,
     time: pa.DataType,
 ) -> pa.Table:
-    return outcome_table(rule, operations, kernel.judge(rule, events, operations, as_of=as_of), keys, ids, time)
+    verdicts = kernel.judge(rule, events, operations, as_of=as_of)
+    return outcome_table(rule, operations, verdicts, keys, ids, as_of, time)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -14,10 +14,11 @@ from ..rules import AsOf, Duration, Rule, duration_ms
 from . import decide
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .columns.kinds import table_without_views
-from .columns.normal import Normal, column_of, normal_form
+from .columns.normal import column_of, normal_form
 from .columns.operations import OPERATION, Given, latest_of, read_operations
 from .columns.quarantine import set_aside
 from .deal import by_shard, dealt_out, in_parallel, shards_for
+from .kernel.search import Ints, RowNumbers
 from .plan import Plan
 from .results.deadlines import Deadline
 from .results.what_if import what_if_table
@@ -75,53 +76,75 @@ def outcomes_by_plan(events: pa.Table, plan: Plan, operations: pa.Table | None =
     aside = pa.concat_tables(set_aside(events, reasons) for reasons in normal.reasons)
     if operations is None:
         as_of = plan.end_of_log(normal.latest)
-        return Result(pa.concat_tables([DECIDED.empty_table(), *_opened(plan, normal, as_of)]), aside, as_of)
+        tables: list[pa.Table] = []
+        decide_opened(plan, normal.events, normal.usable, as_of, tables.append)
+        return Result(pa.concat_tables(tables) if tables else DECIDED.empty_table(), aside, as_of)
     given, refused = read_operations(table_without_views(operations), plan)
     as_of = plan.end_of_log(latest_of(normal.latest, given.latest))
-    decided = [DECIDED.empty_table(), *_given(plan, normal, given, as_of)]
+    decided = [DECIDED.empty_table(), *decide_given(plan, normal.events, normal.usable, given, as_of)]
     return Result(pa.concat_tables(decided), pa.concat_tables([aside, refused]), as_of)
 
 
-def what_if(outcomes: pa.Table, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = ()) -> pa.Table:
+def what_if(
+    outcomes: pa.Table, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = (), as_of: AsOf = "log"
+) -> pa.Table:
     """How the operations of an outcome table would have ended under other deadlines, as `schema.WHAT_IF`.
 
     It follows from `met_at`, without a second run. A cancellation after the deadline is not in the table: under a rule
     that cancels, what a longer deadline would have made of an expired operation is `unknown`. Whether a rule cancels is
     taken from `rules`; without them, from whether the table has a cancelled operation. Under `keeps_alive` an outcome
     does not tell what another deadline would have made of it: given in `rules`, all of it is unknown.
+
+    What the log did not see to the end of a longer deadline is `pending`. `share` is the share that completes,
+    estimated from what was seen (Kaplan-Meier: the cancelled and the pending are censored), between `share_low` and
+    `share_high` with 95 % confidence. `as_of` is where the log ended: "log", as the pending operations of the table
+    tell, or nowhere if it has none; a time; or "complete".
     """
     asked = [Deadline(duration_ms(within)) for within in withins]
-    return what_if_table(outcomes, asked, (rules,) if isinstance(rules, Rule) else rules)
+    return what_if_table(outcomes, asked, (rules,) if isinstance(rules, Rule) else rules, as_of)
 
 
-def _opened(plan: Plan, normal: Normal, as_of: int | None) -> Iterator[pa.Table]:
-    """The outcomes of what the events open, shard by shard."""
-    rows = normal.usable
-    shards = dealt_out(column_of(normal.events, S.KEY), rows, shards_for(len(rows)))
-    for tables in in_parallel(lambda shard: list(decide.opened(plan, normal.events, as_of, rows=shard)), shards):
-        yield from tables
+def decide_opened(
+    plan: Plan,
+    events: pa.RecordBatch,
+    rows: Ints,
+    as_of: int | None,
+    take: Callable[[pa.Table], object],
+    drawer: tuple[int, int] = (0, 1),
+) -> None:
+    """The outcomes of what these rows open, as `schema.DECIDED`, shard by shard: `take` is called in threads.
+
+    `drawer` says which of how many hash classes all keys are of.
+    """
+    shards = dealt_out(column_of(events, S.KEY), rows, shards_for(len(rows)), drawer)
+
+    def decided(shard: RowNumbers) -> None:
+        for table in decide.opened(plan, events, as_of, rows=shard):
+            take(table)
+
+    in_parallel(decided, shards)
 
 
-def _given(plan: Plan, normal: Normal, given: Given, as_of: int | None) -> Iterator[pa.Table]:
+def decide_given(plan: Plan, log: pa.RecordBatch, rows: Ints, given: Given, as_of: int | None) -> Iterator[pa.Table]:
     """The outcomes of operations that are given. Events and operations are dealt out to shards by their keys.
 
     Where every operation waits on one key, it is judged in the shard of that key. Where some wait on several, each is
     first handed the events of its keys that count, whichever shards they are in.
     """
-    rows, count = normal.usable, len(given.rule)
+    count = len(given.rule)
     shards = shards_for(len(rows) + len(given.keys))
-    events = dealt_out(column_of(normal.events, S.KEY), rows, shards)
+    events = dealt_out(column_of(log, S.KEY), rows, shards)
     is_simple = len(given.keys) == count
     waiting = given.on_one_key() if is_simple else given.watches(np.arange(count))
     asked = dealt_out(column_of(waiting, S.KEY), np.arange(waiting.num_rows), shards)
 
     def judged(shard: int) -> list[pa.Table]:
-        mine, watching = _taken(normal.events, events[shard]), _taken(waiting, asked[shard])
+        mine, watching = _taken(log, events[shard]), _taken(waiting, asked[shard])
         return list(decide.on_one_key(plan, mine, watching, as_of))
 
     def handed(shard: int) -> list[pa.RecordBatch]:
         watches = _taken(waiting, asked[shard])
-        return list(decide.handed(plan, _taken(normal.events, events[shard]), watches, shard))
+        return list(decide.handed(plan, _taken(log, events[shard]), watches, shard))
 
     work = in_parallel(judged if is_simple else handed, range(shards))
     if is_simple:

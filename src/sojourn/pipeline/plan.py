@@ -25,6 +25,7 @@ class Plan:
     `numbers`  the columns of numbers that a rule reads, by the name that it gives them: "value", or their own.
     `withins`  the columns that hold deadlines.
     `as_of`    "log", "complete" or a time in epoch milliseconds: later events are not looked at.
+    `by`       a column of the events that open, by which operations are grouped.
     """
 
     rules: tuple[Rule, ...]
@@ -34,6 +35,7 @@ class Plan:
     numbers: tuple[str, ...]
     withins: tuple[Column | UntilColumn, ...]
     as_of: AsOf = "log"
+    by: str | None = None
 
     @staticmethod
     def of(rules: Rule | Sequence[Rule], unit: Unit = "auto", **columns: str | None) -> Plan:
@@ -53,6 +55,10 @@ class Plan:
         """The same plan, for a log that ends there."""
         return replace(self, as_of=checked_as_of(as_of))
 
+    def grouped(self, by: str | None) -> Plan:
+        """The same plan, with operations grouped by a column of the events that open them."""
+        return replace(self, by=by)
+
     @property
     def last_looked_at(self) -> int | None:
         """The time after which no event is looked at, if one is given."""
@@ -68,7 +74,9 @@ class Plan:
 
     def needed(self, *, opens: bool = True) -> list[str]:
         """The columns of a log that are read, by its own names; `opens` says whether its events open operations."""
-        named = [*self.columns.values(), *map(self.column_of, self.numbers), *(w.name for w in self.withins if opens)]
+        named = [*self.columns.values(), *map(self.column_of, self.numbers)]
+        if opens:
+            named += [*(within.name for within in self.withins), *([] if self.by is None else [self.by])]
         return list(dict.fromkeys(named))
 
     @property
@@ -79,7 +87,10 @@ class Plan:
     @property
     def dictionary_columns(self) -> set[str]:
         """The columns of texts with few different values, by the log's own names: they are read as dictionaries."""
-        return {self.columns[name] for name in (KIND, SOURCE) if name in self.columns} - {self.columns[KEY]}
+        few = {self.columns[name] for name in (KIND, SOURCE) if name in self.columns} | (
+            {self.by} if self.by else set()
+        )
+        return few - {self.columns[KEY]}
 
     def check_columns(self, there: Iterable[str], *, opens: bool = True, where: str = "the log") -> None:
         """Refuse a log that lacks a column; `opens` says whether its events open operations."""
@@ -88,6 +99,7 @@ class Plan:
         wanted |= {self.column_of(number): f"total(of={number!r})" for number in self.numbers if number != VALUE}
         if opens:
             wanted |= {within.name: "within" for within in self.withins}
+            wanted |= {} if self.by is None else {self.by: "--by"}
         check_columns(wanted, there, where)
 
     def check_operations(self, there: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""A log replayed under rules: what is asked, what comes of it, and the engine that needs no Spark."""
+"""A log replayed under rules: what is asked, what comes of it, and what gives cause for doubt."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
 
 from ..rules import AsOf, Never, Rule
 from ..rules.outcome import time_text
-from . import local
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
-from .columns.events import EventColumns
-from .files.source import ReadLog, Source
-from .plan import Plan, check_columns
-from .results.bins import Bins
+from .files.source import Source
+from .phases import Phases
+from .plan import Plan
 from .results.deadlines import Deadline
-from .results.groups import with_groups
-from .results.tally import Tallies, for_all, tally
+from .results.tally import Tallies
 
 JANUARY_1970_ENDS = 31 * 86_400_000
 YEAR_2200 = 7_258_118_400_000
@@ -59,14 +54,13 @@ class Job:
     @cached_property
     def plan(self) -> Plan:
         """What the rules read, made once for the run."""
-        return Plan.of(self.rules, self.unit, **self.named()).ending(self.as_of)
+        plan = Plan.of(self.rules, self.unit, **self.named()).ending(self.as_of)
+        return plan.grouped(self.by if self.operations is None else None)
 
     def check(self, names: list[str]) -> None:
         """Refuse a log that lacks a column, and say what it has."""
         where = repr(self.source.path)
         self.plan.check_columns(names, opens=self.operations is None, where=where)
-        if self.by and self.operations is None:
-            check_columns({self.by: "--by"}, names, where)
 
 
 class Replay(Protocol):
@@ -92,60 +86,20 @@ class Replay(Protocol):
     def kinds(self) -> Counter[str]:
         """How many events of each kind the log has."""
 
-    def write(self, outcomes: str | None, quarantine: str | None, *, only_ended: bool = False) -> None:
-        """Write the tables as Parquet, into folders that do not exist yet; without a folder, a table is not written."""
-
-
-class LocalReplay:
-    """A job done in this process."""
-
-    engine = "local"
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._log: ReadLog = job.source.read()
-        job.check(self._log.events.column_names)
-        operations = None if job.operations is None else job.operations.read().events
-        self._operations = operations
-        result = local.outcomes_by_plan(self._log.events, job.plan, operations)
-        self._decided: pa.Table = result.outcomes
-        self.outcomes: pa.Table = result.outcomes.select(S.OUTCOMES.names)
-        self.as_of = result.as_of
-        self.quarantine: pa.Table = pa.concat_tables([self._log.unreadable, result.quarantine])
-
-    @cached_property
-    def tallies(self) -> Tallies:
-        counts = tally(self._grouped(), self._job.what_if, self._job.rules)
-        return for_all(self._job.rules, counts, self._job.what_if)
-
-    @cached_property
-    def quarantined(self) -> Counter[str]:
-        return counted(self.quarantine[S.REASON])
-
-    def kinds(self) -> Counter[str]:
-        return counted(EventColumns(self._log.events, self._job.plan).kind.values)
+    @property
+    def phases(self) -> Phases:
+        """How long it took, and for what."""
 
     def write(self, outcomes: str | None, quarantine: str | None, *, only_ended: bool = False) -> None:
-        if outcomes is not None:
-            ended = self.outcomes.filter(pc.not_equal(self.outcomes[S.OUTCOME], S.PENDING)) if only_ended else None
-            write_table(self.outcomes if ended is None else ended, outcomes)
-        if quarantine is not None:
-            write_table(self.quarantine, quarantine)
+        """Write the tables as Parquet, into folders that do not exist yet; without a folder, a table is not written.
 
-    def _grouped(self) -> pa.Table:
-        if self._job.by is None:
-            return self._decided
-        return with_groups(self._decided, self._job.by, self._job.plan, self._log.events, self._operations)
+        What is asked for afterwards has been counted meanwhile.
+        """
 
 
 def counted(texts: pa.Array | pa.ChunkedArray) -> Counter[str]:
     entries = pc.value_counts(pc.drop_null(texts)).to_pylist()
     return Counter({entry["values"]: entry["counts"] for entry in entries})
-
-
-def write_table(table: pa.Table, folder: str) -> None:
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    parquet.write_table(table, Path(folder) / "part-00000.parquet")
 
 
 class Doubts(NamedTuple):
@@ -175,13 +129,12 @@ def suspicious_times(replay: Replay) -> list[str]:
         f"rule {name!r}: ALL {of_rule.counts.opened:,} OPERATIONS OPEN {when}. Numbers there may be in another unit: "
         "name it with --unit s, ms, us, ns or yyyymmdd"
         for name, of_rule in replay.tallies.items()
-        if of_rule.counts.opened and (when := _suspicious_time(of_rule.opened_at))
+        if of_rule.counts.opened and (when := _suspicious_time(*of_rule.opened))
     ]
 
 
-def _suspicious_time(opened_at: Bins) -> str | None:
-    """What is wrong, if anything. The bins are a day wide at most, so that they tell the months apart."""
-    first, last = (int(opened_at.places[place]) * opened_at.width for place in (0, -1))
+def _suspicious_time(first: int, last: int) -> str | None:
+    """What is wrong, if anything."""
     if first >= YEAR_2200:
         return f"AFTER THE YEAR 2200, the first at {time_text(first)}"
     return f"IN JANUARY 1970, the last at {time_text(last)}" if first >= 0 and last < JANUARY_1970_ENDS else None

@@ -33,21 +33,29 @@ CORRUPT_LINE, CORRUPT_REASON = "_sojourn_corrupt_line", "_sojourn_corrupt_reason
 """The columns of such a line where it travels beside rows (`files.lines`): no log has columns of these names."""
 
 WITHIN_MS = "within_ms"
-OPENED, COMPLETED, EXPIRED, CANCELLED, MET_LATE, NEVER_MET, UNKNOWN = COUNTS = (
+OPENED, COMPLETED, EXPIRED, CANCELLED, PENDING, MET_LATE, NEVER_MET, UNKNOWN = COUNTS = (
     "opened",
     "completed",
     "expired",
     "cancelled",
+    "pending",
     "met_late",
     "never_met",
     "unknown",
 )
 """What a what-if table has, beside RULE, WITHIN and WITHIN_MS: counts of operations, under each deadline."""
 
+SHARE, SHARE_LOW, SHARE_HIGH = SHARES = ("share", "share_low", "share_high")
+"""And the share of operations that complete, estimated where some are not seen to the end, with its confidence band."""
+
+GROUP = "group"
+"""Beside the columns of an outcome table, where operations are grouped: what the opening event says in that column."""
+
 CANCELLED_AT = "cancelled_at"
 """Beside the columns of an outcome table, inside the engines: the first cancellation, whatever the deadline."""
 
-PENDING = "pending"
+AS_OF = "as_of"
+"""And the end of the log, in every row; null if the log is complete."""
 
 ENDED = (COMPLETED, EXPIRED, CANCELLED)
 ENDINGS = (*ENDED, PENDING)
@@ -79,7 +87,7 @@ OUTCOMES = pa.schema(
 )
 """An outcome table, as `local.outcomes` gives it."""
 
-DECIDED = OUTCOMES.append(pa.field(CANCELLED_AT, TIME))
+DECIDED = OUTCOMES.append(pa.field(CANCELLED_AT, TIME)).append(pa.field(AS_OF, TIME))
 """The same, inside the engines."""
 
 GIVEN = pa.schema(
@@ -110,10 +118,11 @@ WHAT_IF = pa.schema(
         pa.field(RULE, pa.string(), nullable=False),
         pa.field(WITHIN, pa.string(), nullable=False),
         *(pa.field(name, pa.int64(), nullable=False) for name in (WITHIN_MS, *COUNTS)),
+        *(pa.field(name, pa.float64()) for name in SHARES),
     ]
 )
-"""A row for each rule and deadline: `opened` = `completed` + `expired` + `cancelled` + `unknown`, and `expired` =
-`met_late` + `never_met`."""
+"""A row for each rule and deadline: `opened` = `completed` + `expired` + `cancelled` + `pending` + `unknown`, and
+`expired` = `met_late` + `never_met`. The shares are null where nobody can know."""
 
 
 def record_batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:

@@ -125,6 +125,10 @@ class EventColumns:
         ms = durations(within.name, self._column(within.name))
         return np.where(ms < 0, UNREADABLE, self.at.ms + np.maximum(ms, 0))
 
+    def group(self, name: str) -> pa.Array:
+        """What a column says, as text."""
+        return self._column(name).cast(pa.string())
+
     def limit(self, within: Column | UntilColumn) -> Limit:
         if isinstance(within, UntilColumn):
             until = self._until(within)

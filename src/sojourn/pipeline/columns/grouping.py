@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..kernel.search import Ints, RowNumbers, ascending, placed
 from .texts import coded
@@ -31,3 +32,18 @@ def by_key_and_asked(keys: pa.Array, at: Ints, asked: pa.Array) -> tuple[KeyGrou
     code, names = coded(pa.concat_arrays(both))
     groups = KeyGroups(*placed(code[: len(keys)], len(names), ascending(at)), names)
     return groups, code[len(keys) :].astype(np.int64)
+
+
+def first_said(texts: pa.Array, instant: Ints, asked: Ints) -> pa.Array:
+    """For each instant that is asked for, the first text, in their order, that a row of that instant says.
+
+    The rows are in the order of instants. Null where they say nothing.
+    """
+    encoded = texts.dictionary_encode()
+    order = pc.array_sort_indices(encoded.dictionary).to_numpy()
+    rank = np.full(len(order) + 1, len(order))
+    rank[order] = np.arange(len(order))
+    said = rank[encoded.indices.fill_null(len(order)).to_numpy()]
+    starts = np.flatnonzero(np.diff(instant, prepend=-1))
+    first = np.minimum.reduceat(said, starts)[np.searchsorted(instant[starts], asked)]
+    return encoded.dictionary.take(pa.array(order)).take(pa.array(first, mask=first == len(order)))

@@ -6,6 +6,7 @@ at          epoch milliseconds
 source      text, or a code that is the same for the same source; only if a rule counts sources that are not the key
 number_0    ... the plan's numbers, in its order; null where there is none
 deadline_0  ... what the plan's columns of deadlines say, if events open operations; UNREADABLE where they say nothing
+group       text, of events that open operations, if these are grouped; null where the column says nothing
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..kernel import UNREADABLE, Events
 from ..kernel.passes import groups
 from ..kernel.search import MOST_ROWS, Flags, Ints
 from ..plan import Plan
-from ..schema import AT, KEY, KIND, SOURCE, record_batch
+from ..schema import AT, GROUP, KEY, KIND, SOURCE, record_batch
 from .events import EventColumns, in_one_piece
 from .kinds import plain_type
 from .numbers import kernel_numbers, number_type
@@ -70,7 +72,8 @@ def normal_schema(plan: Plan, numbers: Mapping[str, pa.DataType], *, opens: bool
     source = [(SOURCE, pa.string())] * plan.has_sources
     named = [(number_column(i), numbers[name]) for i, name in enumerate(plan.numbers)]
     deadlines = [(deadline_column(i), pa.int64()) for i, _ in enumerate(plan.withins) if opens]
-    return pa.schema([(KEY, pa.string()), (KIND, pa.int16()), (AT, pa.int64()), *source, *named, *deadlines])
+    group = [(GROUP, pa.string())] * (opens and plan.by is not None)
+    return pa.schema([(KEY, pa.string()), (KIND, pa.int16()), (AT, pa.int64()), *source, *named, *deadlines, *group])
 
 
 def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *, opens: bool = True) -> Normal:
@@ -114,6 +117,9 @@ def _columns(log: EventColumns, plan: Plan, *, opens: bool, has_codes: bool) -> 
     columns |= {number_column(i): log.number_column(name) for i, name in enumerate(plan.numbers)}
     if opens:
         columns |= {deadline_column(i): log.deadline(within) for i, within in enumerate(plan.withins)}
+        if plan.by is not None:
+            opens_one = np.logical_or.reduce([log.is_kind(rule.opens) for rule in plan.rules])
+            columns[GROUP] = pc.if_else(pa.array(opens_one), log.group(plan.by), pa.scalar(None, pa.string()))
     return columns
 
 
@@ -122,7 +128,7 @@ def kernel_events(plan: Plan, events: pa.Table | pa.RecordBatch, order: NDArray[
 
     Sources without a column are the keys, and those are the groups.
     """
-    names = [name for name in events.schema.names if name not in (KEY, SOURCE)]
+    names = [name for name in events.schema.names if name not in (KEY, SOURCE, GROUP)]
     rows = pa.array(order)
     taken = events.select(names).take(rows)
     source = None

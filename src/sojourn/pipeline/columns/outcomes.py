@@ -23,11 +23,13 @@ def outcome_table(
     verdicts: Verdicts,
     key: pa.Array,
     operation_id: pa.Array | None = None,
+    as_of: int | None = None,
     time: pa.DataType = S.TIME,
 ) -> pa.Table:
     """A row for each operation, as `schema.DECIDED`.
 
-    `key` and, where operations have ids of their own, `operation_id` are in the order of the operations.
+    `key` and, where operations have ids of their own, `operation_id` are in the order of the operations. `as_of` is the
+    end of the log that the verdicts are of.
     """
     columns = {
         S.OPERATION_ID: _operation_ids(rule, key, operations) if operation_id is None else _texts_of(operation_id),
@@ -42,6 +44,7 @@ def outcome_table(
         S.DECIDED_BY: _texts_of(repeated(*verdicts.decided_by)),
         S.MISSING: _texts_of(repeated(*verdicts.missing)),
         S.CANCELLED_AT: pa.nulls(len(key), time) if rule.cancels is None else _times(verdicts.cancelled_at, time),
+        S.AS_OF: _times(np.full(len(key), NEVER if as_of is None else as_of), time),
     }
     fields = [f.with_type(time) if f.type == S.TIME else f for f in S.DECIDED]
     return pa.table([columns[f.name].cast(f.type) for f in fields], schema=pa.schema(fields))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import pyarrow as pa
 from pyarrow import dataset
@@ -20,7 +20,11 @@ INT96 = "us"
 """The unit in which Arrow reads INT96, the old timestamps that Spark still writes. In nanoseconds, Arrow's default, the
 year 9999 would become 1816."""
 
-FORMAT = dataset.ParquetFileFormat(coerce_int96_timestamp_unit=INT96)
+
+def parquet_format(dictionary_columns: Iterable[str] = ()) -> dataset.ParquetFileFormat:
+    """Parquet, as it is read here. The columns that are named have few different values."""
+    return dataset.ParquetFileFormat(coerce_int96_timestamp_unit=INT96, dictionary_columns=set(dictionary_columns))
+
 
 _SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 _DAY_TIME = re.compile(r"interval (day|hour|minute|second)")
@@ -90,11 +94,12 @@ def with_all_columns(files: dataset.Dataset) -> pa.Schema:
     return found
 
 
-def read(files: dataset.Dataset) -> pa.Table:
-    """All rows of files that are alike, with the types that their writers had in mind."""
-    table = _with_intervals(table_without_views(files.to_table()))
+def read(files: dataset.Dataset, columns: Collection[str] | None = None) -> pa.Table:
+    """All rows of files that are alike, with the types that their writers had in mind; of all columns, or of these."""
+    table = _with_intervals(table_without_views(files.to_table(None if columns is None else list(columns))))
     first = next(files.get_fragments(), None)
-    for name in int96_columns(first.metadata) if isinstance(first, dataset.ParquetFileFragment) else ():
+    instants = int96_columns(first.metadata) if isinstance(first, dataset.ParquetFileFragment) else set()
+    for name in instants.intersection(table.column_names):
         place = table.schema.get_field_index(name)
         table = table.set_column(place, name, table.column(place).cast(pa.timestamp(INT96, "UTC")))
     return table

@@ -9,17 +9,19 @@ from __future__ import annotations
 import difflib
 import glob
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 from pyarrow import dataset
 
 from ...errors import SourceError
-from ..schema import QUARANTINE
 from . import meanings, texts, xes
+from .options import CsvFormat
+from .parts import Part, csv_names, csv_parts, dataset_parts, nothing, table_parts
+from .parts import ReadLog as ReadLog
 
 FORMATS = {
     "parquet": (".parquet", ".pq"),
@@ -30,13 +32,6 @@ FORMATS = {
     "arrow": (".arrow", ".feather"),
 }
 """What a file's name says of its format."""
-
-
-class ReadLog(NamedTuple):
-    """What was read: events, and as a quarantine table the lines that cannot be read as events at all."""
-
-    events: pa.Table
-    unreadable: pa.Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +72,24 @@ class Source:
         if reader is None:
             raise SourceError(f"format {self.format!r} needs Spark; without it there are {', '.join(_READERS)}")
         return reader(self)
+
+    def parts(self, dictionary_columns: Collection[str] = ()) -> Iterator[Part]:
+        """The log part by part; there is at least one. The columns that are named have few different values."""
+        if self.format in _DATASETS:
+            _refuse_options(self)
+            yield from dataset_parts(_dataset(self, dictionary_columns))
+        elif self.format == "csv":
+            paths, format = files_of(self.path), CsvFormat.of(self.options)
+            names = csv_names(paths, format)
+            check_any(names, self)
+            yield from csv_parts(paths, format, names)
+        else:
+            yield from table_parts(self.read())
+
+    @property
+    def size(self) -> int:
+        """How many bytes its files have."""
+        return sum(os.path.getsize(path) for path in files_at(self.path))
 
 
 def is_remote(path: str) -> bool:
@@ -156,23 +169,25 @@ def _has_tabs(path: str) -> bool:
 
 def _from_dataset(source: Source) -> ReadLog:
     _refuse_options(source)
-    try:
-        return ReadLog(meanings.read(_dataset(source)), _nothing())
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
-        raise _unreadable(source, error) from None
+    with readable(source):
+        return ReadLog(meanings.read(_dataset(source)), nothing())
 
 
-def _dataset(source: Source) -> dataset.Dataset:
+def _dataset(source: Source, dictionary_columns: Collection[str] = ()) -> dataset.Dataset:
     where = source.path if is_remote(source.path) else files_of(source.path)
-    try:
-        found = dataset.dataset(where, format=_ARROW_FORMATS.get(source.format, source.format), partitioning="hive")
+    format = meanings.parquet_format(dictionary_columns) if source.format == "parquet" else source.format
+    with readable(source):
+        found = dataset.dataset(where, format=format, partitioning="hive")
         return found.replace_schema(meanings.with_all_columns(found))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise _unreadable(source, error) from None
 
 
-def _unreadable(source: Source, error: Exception) -> SourceError:
-    return SourceError(f"{source.path!r} cannot be read as {source.format}: {error}")
+@contextmanager
+def readable(source: Source) -> Iterator[None]:
+    """Whatever Arrow finds wrong with a log while it reads is an error that names the log."""
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
+        raise SourceError(f"{source.path!r} cannot be read as {source.format}: {error}") from None
 
 
 def _from_text(source: Source) -> ReadLog:
@@ -184,7 +199,7 @@ def _from_text(source: Source) -> ReadLog:
 
 def _from_xes(source: Source) -> ReadLog:
     _refuse_options(source)
-    return ReadLog(xes.united([xes.read_table(file) for file in files_of(source.path)]), _nothing())
+    return ReadLog(xes.united([xes.read_table(file) for file in files_of(source.path)]), nothing())
 
 
 def _refuse_options(source: Source) -> None:
@@ -193,12 +208,7 @@ def _refuse_options(source: Source) -> None:
         raise SourceError(f"option {names} is for Spark: without it, {source.format} takes none")
 
 
-def _nothing() -> pa.Table:
-    return QUARANTINE.empty_table()
-
-
 _DATASETS = ("parquet", "orc", "arrow")
-_ARROW_FORMATS = {"parquet": meanings.FORMAT}
 _READERS: dict[str, Callable[[Source], ReadLog]] = {
     "parquet": _from_dataset,
     "csv": _from_text,

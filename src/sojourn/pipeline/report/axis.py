@@ -8,6 +8,7 @@ import numpy as np
 
 from ...rules import duration_text
 from ..results.bins import Bins, Ints
+from ..results.survival import COMPLETED, MET_LATE
 from ..results.tally import Tally
 from .scale import duration_step, multiples
 
@@ -34,10 +35,10 @@ class Axis:
     def around(tally: Tally) -> Axis:
         """An axis for the operations of a tally that were ever met."""
         slack, (shortest, longest) = tally.slack, tally.allowed
-        allowed = shortest if shortest == longest else None
+        allowed = shortest if tally.is_fixed and shortest == longest else None
         start = min(-_slack_share(slack, 1 - EARLIEST), 0) if allowed is None else -allowed
-        end = max(-_slack_share(slack, 1 - LATEST), -start // 4, slack.width)
-        step = duration_step((end - start) / COLUMNS, multiple_of=slack.width)
+        end = max(-_slack_share(slack, 1 - LATEST), -start // 4, 1)
+        step = duration_step((end - start) / COLUMNS, multiple_of=widest(slack, start, end))
         first = start if allowed is not None else start - 1  # a column does not hold its own start
         return Axis(first // step * step, -(-end // step) * step, step, allowed)
 
@@ -46,17 +47,16 @@ class Axis:
         return list(range(self.start, self.end + 1, self.step))
 
     def columns(self, slack: Bins) -> list[list[int]]:
-        """The counts of each column, by class. What was met at its opening counts in the first."""
-        places, bins = self._places(slack)
-        counts = np.zeros(((self.end - self.start) // self.step, bins.counts.shape[1]), np.int64)
+        """How many were met in each column, in time and late. What was met at its opening counts in the first."""
+        places = self._places(slack)
+        counts = np.zeros(((self.end - self.start) // self.step, 2), np.int64)
         is_inside = (places >= 0) & (places < len(counts))
-        np.add.at(counts, places[is_inside], bins.counts[is_inside])
+        np.add.at(counts, places[is_inside], _met(slack)[is_inside])
         return list(counts.tolist())
 
     def outside(self, slack: Bins) -> tuple[int, int]:
         """How many were met before the start, and after the end."""
-        places, bins = self._places(slack)
-        totals = bins.counts.sum(axis=1)
+        places, totals = self._places(slack), _met(slack).sum(axis=1)
         length = (self.end - self.start) // self.step
         return int(totals[places < 0].sum()), int(totals[places >= length].sum())
 
@@ -92,12 +92,13 @@ class Axis:
         step = duration_step((self.end - self.start) / most)
         zero = self.allowed or 0
         values = multiples(step, self._shown_start() + zero, self.end + zero)
-        return [(self.share(value - zero), self._tick_text(value)) for value in values]
+        return [(self.share(value - zero), self.tick_text(value)) for value in values]
 
     def deadline_text(self) -> str:
         return "deadline" if self.allowed is None else f"deadline: {duration_text(self.allowed)}"
 
-    def _tick_text(self, value: int) -> str:
+    def tick_text(self, value: int) -> str:
+        """A duration from the opening on, or from the deadline."""
         if self.allowed is not None or value == 0:
             return duration_text(value) if value else "0"
         return f"{'-' if value < 0 else '+'}{duration_text(abs(value))}"
@@ -105,15 +106,25 @@ class Axis:
     def _shown_start(self) -> int:
         return self.start if self.allowed is None else max(self.start, -self.allowed)
 
-    def _places(self, slack: Bins) -> tuple[Ints, Bins]:
+    def _places(self, slack: Bins) -> Ints:
         """In which column each interval of slack lies. Slack falls from left to right, hence the sign."""
-        bins = slack.coarser(self.step)
-        places = -bins.places - 1 - self.start // self.step
-        return (np.maximum(places, 0) if self.allowed is not None else places), bins
+        places = -(slack.starts // self.step) - 1 - self.start // self.step
+        return np.maximum(places, 0) if self.allowed is not None else places
+
+
+def widest(slack: Bins, start: int, end: int) -> int:
+    """The width of the widest interval between two times around a deadline."""
+    is_inside = (slack.starts <= -start) & (slack.ends >= -end)
+    return int(np.max((slack.ends - slack.starts)[is_inside], initial=1))
+
+
+def _met(slack: Bins) -> Ints:
+    """How many were met, in time and late."""
+    return slack.counts[:, [COMPLETED, MET_LATE]]
 
 
 def _slack_share(slack: Bins, share: float) -> int:
-    """The largest slack that all but this share of the operations had at least."""
-    below = np.cumsum(slack.counts.sum(axis=1))
+    """The largest slack that all but this share of those that were met had at least."""
+    below = np.cumsum(_met(slack).sum(axis=1))
     place = int(np.searchsorted(below, share * below[-1], side="right"))
-    return int(slack.places[min(place, len(below) - 1)]) * slack.width
+    return int(slack.starts[min(place, len(below) - 1)])

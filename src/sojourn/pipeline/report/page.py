@@ -9,9 +9,11 @@ from importlib.resources import files
 from string import Template
 
 from ...rules import Rule
+from ...rules.outcome import time_text
+from ..results.calendar import date_text
 from ..results.tally import Tallies, Tally, total
+from .cases import cases_json
 from .parts import TableColumn, section, table
-from .scale import date_text
 from .sections import sections
 from .words import count_text
 
@@ -35,7 +37,8 @@ class Report:
         return Template(_static("page.html")).substitute(
             title=escape(self._title()),
             style=_static("style.css"),
-            script=_static("tips.js"),
+            script=f"{_static('tips.js')}\n{_static('cases.js')}",
+            cases=cases_json(self.rules, self.tallies),
             content=self._content(),
             footer=self._footer(),
         )
@@ -74,16 +77,18 @@ class Report:
         parts = f"{count_text(counts.completed)} completed + {count_text(counts.expired)} expired"
         if counts.cancelled:
             parts += f" + {count_text(counts.cancelled)} cancelled"
+        if counts.pending:
+            parts += f" + {count_text(counts.pending)} pending"
         engine = f" ({escape(self.engine)})" if self.engine else ""
         return f"{count_text(counts.opened)} opened = {parts}. Times in UTC. Replayed by Sojourn{engine}."
 
 
 def _period(tally: Tally) -> str:
-    bins = tally.opened_at
-    if not len(bins.places):
+    if not tally.counts.opened:
         return "in which nothing opened"
-    first, last = (date_text(int(place) * bins.width) for place in bins.places[[0, -1]])
-    return first if first == last else f"{first} to {last}"
+    first, last = map(date_text, tally.opened)
+    ends = "" if tally.as_of is None else f", as of {time_text(tally.as_of)}"
+    return f"{first if first == last else f'{first} to {last}'}{ends}"
 
 
 def _static(name: str) -> str:

@@ -5,7 +5,7 @@ A position is a share of the plot, 0 to 1, from the left and from the bottom.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -21,9 +21,10 @@ class Plot:
     marks: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
 
-    def bar(self, x0: float, x1: float, y0: float, y1: float, kind: str, tip: str) -> None:
-        """A rectangle in the colour of its kind; `tip` shows when it is pointed at."""
-        self.marks.append(f'<rect class="{kind}" {_box(x0, x1, y0, y1)}><title>{escape(tip)}</title></rect>')
+    def bar(self, x0: float, x1: float, y0: float, y1: float, kind: str, tip: str, cases: str = "") -> None:
+        """A rectangle in the colour of its kind; `tip` shows when it is pointed at, `cases` when it is clicked."""
+        link = f' tabindex="0" role="button" data-cases="{cases}"' if cases else ""
+        self.marks.append(f'<rect class="{kind}"{link} {_box(x0, x1, y0, y1)}><title>{escape(tip)}</title></rect>')
 
     def strip(self, x0: float, x1: float, tip: str) -> None:
         """An invisible column from bottom to top that can be pointed at."""
@@ -34,6 +35,10 @@ class Plot:
         inner = list(points)
         if inner:
             self._shape([(inner[0][0], 0), *inner, (inner[-1][0], 0)], f"{kind} area")
+
+    def band(self, low: Sequence[tuple[float, float]], high: Sequence[tuple[float, float]]) -> None:
+        """What lies between two lines."""
+        self._shape([*low, *reversed(high)], "band")
 
     def line(self, points: Iterable[tuple[float, float]], kind: str) -> None:
         coordinates = " ".join(f"{_x(x)},{_y(y)}" for x, y in points)
@@ -58,6 +63,11 @@ class Plot:
         self.marks.append(f'<line class="deadline" x1="{_x(x)}" x2="{_x(x)}" y1="0" y2="{HEIGHT}"/>')
         side = " left" if x > 0.6 else ""
         self.labels.append(f'<span class="flag{side}" style="left:{_percent(x)}">{escape(text)}</span>')
+
+    def level(self, y: float, text: str) -> None:
+        """A horizontal line with a flag."""
+        self.marks.append(f'<line class="deadline" x1="0" x2="{WIDTH}" y1="{_y(y)}" y2="{_y(y)}"/>')
+        self.labels.append(f'<span class="level" style="bottom:{_percent(y)}">{escape(text)}</span>')
 
     def dot(self, x: float, y: float, text: str) -> None:
         style = f"left:{_percent(x)};bottom:{_percent(y)}"

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from ...rules import Never, Outcome, Rule, duration_text
+from ..results.bins import rounded_up
+from ..results.calendar import date_text
 from ..results.deadlines import Deadline
+from ..results.survival import Estimate
 from ..results.tally import Counts, Tally
-from ..schema import CANCELLED, NEVER_MET, UNKNOWN
-from . import charts
+from ..results.what_if import Tried
+from ..schema import CANCELLED, NEVER_MET, PENDING, UNKNOWN
+from . import charts, trends
 from .axis import Axis
-from .parts import TableColumn, figure, key, numbers, paragraph, section, split, table
-from .scale import date_text
-from .words import Labels, count_text, labels_of, share_text, short
-
-GROUPS = 24
-"""How many groups are drawn, the largest; the others are drawn as one."""
+from .parts import TableColumn, figure, key, numbers, paragraph, section, table
+from .words import Labels, count_text, estimate_text, labels_of, share_text, short
 
 MISSING = 8
 """How many of the things that were missing are named, the most frequent."""
@@ -32,23 +32,28 @@ def sections(rule: Rule, tally: Tally, by: str | None) -> Iterator[str]:
 
 
 def what_opened(rule: Rule, tally: Tally, by: str | None, labels: Labels) -> Iterator[str]:
-    yield over_time(tally, labels)
+    yield over_time(rule, tally, labels)
+    axis = None
     if isinstance(rule.until, Never):
         yield section("How long they were pending", figure(charts.lifetimes(tally, labels), key(tally.counts, labels)))
-    elif len(tally.slack.places):
+    elif tally.counts.completed + tally.counts.met_late:
         axis = Axis.around(tally)
         yield waiting(tally, axis, labels)
         yield what_if(rule, tally, axis)
+        if len(tally.periods[0].counts) > 1:
+            yield trend(tally, axis)
     if tally.groups:
-        yield groups(tally, by or "group", labels)
+        yield groups(tally, by or "group", axis, labels)
     yield from examples(tally, labels)
     if len(tally.missing) > 1:
         yield missing(tally)
 
 
-def over_time(tally: Tally, labels: Labels) -> str:
-    plot, unit = charts.over_time(tally, labels)
-    return section("Outcomes over time", figure(plot, key(tally.counts, labels), f"By {unit} of opening, in UTC."))
+def over_time(rule: Rule, tally: Tally, labels: Labels) -> str:
+    periods = tally.periods[0]
+    note = f"By {periods.unit.name} of opening, in UTC. A bar leads to the cases behind it."
+    plot = figure(charts.over_time(periods, labels), key(tally.counts, labels), note)
+    return section("Outcomes over time", f'<div data-rule="{escape(rule.name)}">{plot}</div>')
 
 
 def waiting(tally: Tally, axis: Axis, labels: Labels) -> str:
@@ -66,7 +71,9 @@ def waiting(tally: Tally, axis: Axis, labels: Labels) -> str:
 
 
 def what_if(rule: Rule, tally: Tally, axis: Axis) -> str:
-    note = "The curve is the share that would have completed, by deadline."
+    note = "The curve is the share that would have completed, by deadline; the band holds it with 95 % confidence."
+    if tally.counts.pending or tally.counts.cancelled:
+        note += " What was cancelled, or is pending, counts for as long as it was seen."
     if not tally.is_all_known:
         note += f" Under a longer one some of them may have been cancelled by {rule.cancels}."
     return section(
@@ -79,32 +86,44 @@ def what_if(rule: Rule, tally: Tally, axis: Axis) -> str:
 
 def needed(tally: Tally, axis: Axis) -> str:
     """The deadline under which nine in ten would have completed, if there is any; half, if that is too much."""
-    met, opened = int(tally.slack.counts.sum()), tally.counts.opened
-    unmet = f"{share_text(opened - met, opened)} did not complete under any deadline."
+    curve = tally.curve()
+    end = curve.last()
+    unmet = f"{share_text(1 - end.share, 1)} did not complete under any deadline."
+    if curve.end is not None and end.share < 1:
+        unmet = f"Nothing was seen for longer than {_moved(curve.end, axis)}: {estimate_text(end)} complete by then."
     for share, words in ((0.9, "nine in ten"), (0.5, "half")):
-        if met >= share * opened:
-            deadline = axis.moved_text(axis.by_when(tally.slack, share * opened / met))
-            return f"For {words} to complete, the deadline would have to be {deadline}. {unmet}"
+        deadline = curve.deadline_for(share)
+        if deadline.at is not None and deadline.earliest is not None:
+            latest = "no end" if deadline.latest is None else _moved(deadline.latest, axis)
+            interval = f"between {_moved(deadline.earliest, axis)} and {latest}, with 95 % confidence"
+            asked = f"For {words} to complete, the deadline would have to be {_moved(deadline.at, axis)} ({interval})."
+            return f"{asked} {unmet}"
     return unmet
+
+
+def _moved(at: int, axis: Axis) -> str:
+    return axis.moved_text(rounded_up(at) - (axis.allowed or 0))
 
 
 def what_if_table(tally: Tally, axis: Axis, labels: Labels) -> str:
     now = Deadline(0, is_shift=True) if axis.allowed is None else Deadline(axis.allowed)
-    tried = {**tally.what_if, now: tally.counts}
+    tried = {**tally.what_if, now: Tried(tally.counts, tally.slack)}
     order = sorted(tried, key=lambda deadline: (deadline.is_shift, deadline.ms))
     columns = [TableColumn("deadline"), TableColumn("completed", "n"), TableColumn("share", "n")]
     columns += [TableColumn("met late", "n"), TableColumn("never met", "n wide")]
-    names = [name for name in (CANCELLED, UNKNOWN) if any(getattr(counts, name) for counts in tried.values())]
+    names = [n for n in (CANCELLED, PENDING, UNKNOWN) if any(getattr(one.counts, n) for one in tried.values())]
     columns += [TableColumn(labels[name], "n wide") for name in names]
-    rows = [[deadline_text(deadline), *what_if_cells(tried[deadline], names)] for deadline in order]
+    shares = {deadline: tally.completed() if deadline == now else one.estimate() for deadline, one in tried.items()}
+    rows = [
+        [deadline_text(deadline), *what_if_cells(tried[deadline].counts, shares[deadline], names)] for deadline in order
+    ]
     return table(columns, rows, marked=order.index(now))
 
 
-def what_if_cells(counts: Counts, further: Sequence[str]) -> list[str]:
+def what_if_cells(counts: Counts, share: Estimate | None, further: Sequence[str]) -> list[str]:
     """All counts that there are, so that a row adds up."""
-    share = share_text(counts.completed, counts.opened)
     others = [counts.met_late, counts.never_met, *(getattr(counts, name) for name in further)]
-    return [count_text(counts.completed), share, *map(count_text, others)]
+    return [count_text(counts.completed), estimate_text(share), *map(count_text, others)]
 
 
 def deadline_text(deadline: Deadline) -> str:
@@ -113,25 +132,20 @@ def deadline_text(deadline: Deadline) -> str:
     return f"{duration_text(abs(deadline.ms))} {'earlier' if deadline.ms < 0 else 'later'}"
 
 
-def groups(tally: Tally, by: str, labels: Labels) -> str:
-    """The largest groups, the one with the largest share completed first."""
-    by_size = sorted(tally.groups, key=lambda name: (-tally.groups[name].opened, name))
-    order = sorted(by_size[:GROUPS], key=lambda name: (-tally.groups[name].completed / tally.groups[name].opened, name))
-    rows = [group_row(name or "(none)", tally.groups[name], labels) for name in order]
-    if rest := by_size[GROUPS:]:
-        together = Counts(*map(sum, zip(*(tally.groups[name] for name in rest), strict=True)))
-        rows.append(group_row(f"{count_text(len(rest))} others", together, labels))
-    columns = [TableColumn(by, "id"), TableColumn("", "bar"), TableColumn("completed", "n"), TableColumn("opened", "n")]
-    return section(f"By {by}", key(tally.counts, labels), table(columns, rows, "cards groups"))
+def trend(tally: Tally, axis: Axis) -> str:
+    periods = tally.periods[0]
+    found = trends.points(periods)
+    note = f"By {periods.unit.name} of opening. A line ends where so many were not seen to complete."
+    return section(
+        "Better or worse",
+        paragraph("The share completed, and the time it takes."),
+        figure(trends.share_over_time(periods, found)),
+        figure(trends.time_over_time(periods, found, axis), trends.key_of_lines(), note),
+    )
 
 
-def group_row(name: str, counts: Counts, labels: Labels) -> list[str]:
-    return [
-        escape(short(name)),
-        split(counts, labels),
-        share_text(counts.completed, counts.opened),
-        count_text(counts.opened),
-    ]
+def groups(tally: Tally, by: str, axis: Axis | None, labels: Labels) -> str:
+    return section(f"By {by}", key(tally.counts, labels), trends.group_table(tally, by, axis, labels))
 
 
 def examples(tally: Tally, labels: Labels) -> Iterator[str]:

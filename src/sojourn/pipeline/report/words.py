@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...rules import Never, Rule
+from ..results.survival import Estimate
 from ..results.tally import STATUSES, Counts
 from ..schema import NEVER_MET
 
@@ -14,7 +15,8 @@ LONGEST = 120
 Labels = Mapping[str, str]
 """What a reader calls each status."""
 
-_AWAITING: Labels = dict(zip(STATUSES, ("completed", "met late", "never met", "cancelled", "cannot know"), strict=True))
+_LABELS = ("completed", "met late", "never met", "cancelled", "pending", "cannot know")
+_AWAITING: Labels = dict(zip(STATUSES, _LABELS, strict=True))
 _AWAITING_NOTHING: Labels = {**_AWAITING, NEVER_MET: "expired"}
 
 
@@ -32,7 +34,7 @@ def count_text(number: int) -> str:
     return f"{number:,}"
 
 
-def share_text(part: int, whole: int) -> str:
+def share_text(part: float, whole: int) -> str:
     """A share as per cent, with one decimal; never 0% or 100% when it is not."""
     if not whole:
         return "none"
@@ -42,6 +44,11 @@ def share_text(part: int, whole: int) -> str:
     if 99.95 <= percent < 100:
         return ">99.9%"
     return f"{percent:.1f}%" if percent % 100 else f"{percent:.0f}%"
+
+
+def estimate_text(estimate: Estimate | None) -> str:
+    """An estimated share as per cent; nothing where nobody can know."""
+    return "" if estimate is None else share_text(estimate.share, 1)
 
 
 def counts_text(counts: Counts, labels: Labels) -> str:

@@ -9,13 +9,13 @@ import numpy as np
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
 from .bins import Ints
 
-STATUSES = (S.COMPLETED, S.MET_LATE, S.NEVER_MET, S.CANCELLED, S.UNKNOWN)
+STATUSES = (S.COMPLETED, S.MET_LATE, S.NEVER_MET, S.CANCELLED, S.PENDING, S.UNKNOWN)
 """What became of an operation, in the words of the summary: the expired are those met late and those never met.
 
 What would have become of one under another deadline may be unknown.
 """
 
-COMPLETED, MET_LATE, NEVER_MET, CANCELLED, UNKNOWN = range(len(STATUSES))
+COMPLETED, MET_LATE, NEVER_MET, CANCELLED, PENDING, UNKNOWN = range(len(STATUSES))
 """Their indices."""
 
 
@@ -26,6 +26,7 @@ class Counts(NamedTuple):
     met_late: int = 0
     never_met: int = 0
     cancelled: int = 0
+    pending: int = 0
     unknown: int = 0
 
     @property

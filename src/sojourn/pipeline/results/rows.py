@@ -19,6 +19,19 @@ def outcome_rows(outcomes: pa.Table) -> tuple[Outcome, ...]:
     return tuple(Outcome(**row) for row in rows.to_pylist())
 
 
+def few_of(column: pa.ChunkedArray, places: NDArray[np.int64]) -> pa.ChunkedArray:
+    """Some values of a column; `places` ascend. Arrow itself would first copy the chunks into one."""
+    ends = np.cumsum([len(chunk) for chunk in column.chunks])
+    cuts = np.searchsorted(places, ends).tolist()
+    begins = [0, *ends.tolist()]
+    parts = [
+        chunk.take(pa.array(places[start:end] - begin))
+        for chunk, begin, start, end in zip(column.chunks, begins, [0, *cuts], cuts, strict=False)
+        if start < end
+    ]
+    return pa.chunked_array(parts, column.type)
+
+
 def whole_ms(times: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column of times in milliseconds, null where there is none."""
     return pc.cast(pc.cast(times, S.TIME, safe=False), pa.int64())

@@ -9,13 +9,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import schema as S  # noqa: N812
 from .deadlines import Deadline
 from .tally import Counts, Tallies, Tally, total
+from .what_if import Tried, share_row
 
 SCHEMA = 1
 
-TOTALS = (S.OPENED, S.COMPLETED, S.EXPIRED, S.CANCELLED, S.MET_LATE, S.NEVER_MET)
+TOTALS = (S.OPENED, S.COMPLETED, S.EXPIRED, S.CANCELLED, S.PENDING, S.MET_LATE, S.NEVER_MET)
 
 
 def summary(
@@ -24,18 +27,25 @@ def summary(
     engine: str,
     by: str | None = None,
     warnings: Sequence[str] = (),
+    as_of: int | None = None,
+    phases: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """All rules together, then each rule with its groups and its other deadlines."""
+    """All rules together, then each rule with its groups and its other deadlines; `as_of` is the end of the log.
+
+    `phases` says how many seconds what took.
+    """
     together = _counts(total(tallies))
     return {
         **{name: together[name] for name in TOTALS},
         "quarantined": quarantined.total(),
+        S.AS_OF: as_of_text(as_of),
         "engine": engine,
         "schema": SCHEMA,
         "by": by,
         "rules": [_rule(name, tally) for name, tally in tallies.items()],
         "reasons": [{"reason": reason, "rows": number} for reason, number in quarantined.most_common()],
         "warnings": list(warnings),
+        "phases": dict(phases or {}),
     }
 
 
@@ -54,9 +64,15 @@ def by_size(groups: Mapping[str, Counts]) -> list[str]:
     return sorted(groups, key=lambda name: (-groups[name].opened, name))
 
 
-def _within(deadline: Deadline, counts: Counts) -> dict[str, str | int]:
+def as_of_text(as_of: int | None) -> str:
+    """2024-03-31T12:00:00.000Z, or "complete"."""
+    return "complete" if as_of is None else f"{np.datetime64(as_of, 'ms')}Z"
+
+
+def _within(deadline: Deadline, tried: Tried) -> dict[str, str | float | None]:
     ms = "shift_ms" if deadline.is_shift else "within_ms"
-    return {"deadline": str(deadline), ms: deadline.ms, **_counts(counts), S.UNKNOWN: counts.unknown}
+    counts = {**_counts(tried.counts), S.UNKNOWN: tried.counts.unknown}
+    return {"deadline": str(deadline), ms: deadline.ms, **counts, **share_row(tried)}
 
 
 def _counts(counts: Counts) -> dict[str, int]:

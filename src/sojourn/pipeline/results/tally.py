@@ -9,94 +9,114 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...rules import Outcome, Rule
+from ...rules import AsOf, Never, Outcome, Rule
 from .. import schema as S  # noqa: N812
-from .bins import DAY, WIDTHS, Bins, Ints
+from ..kernel import NEVER
+from . import periods as calendars
+from . import survival
+from .bins import Bins, Encoded, Ints, encoded
 from .counts import COMPLETED, MET_LATE, NEVER_MET
 from .counts import STATUSES as STATUSES
 from .counts import Counts as Counts
 from .deadlines import Deadline
-from .rows import outcome_rows
-from .what_if import ended, status_within
+from .named import Named
+from .observed import Observed, Spells, known_until, observed, opened_by
+from .periods import Periods
+from .rows import few_of, outcome_rows
+from .survival import Curve, Estimate
+from .what_if import Tried, added, by_rule, try_deadlines
 
 EXAMPLES = 12
 """How many of the slowest, and of those never met, a tally remembers."""
 
-MOST_NAMES = 10_000
-"""How many groups, and how many different things that were missing, are told apart: the most frequent."""
-
-OTHERS = "..."
-"""What the rest of them is called."""
-
-GROUP = "group"
-"""The column that says to which group an operation belongs, where an outcome table has one."""
-
 _Bools = NDArray[np.bool_]
-_Name = TypeVar("_Name")
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
     """The operations of one rule.
 
+    `opened`     when they were opened: the first, and the last.
     `allowed`    how long they were allowed to take: the shortest, and the longest.
-    `opened_at`  when they were opened, by status.
-    `slack`      how long before its deadline each was met, by status; negative if late. Only those that complete under
-                 some deadline, as far as that is known.
-    `waited`     how long each was pending, by status.
+    `slack`      how long before its deadline each was met or lost sight of, negative if later; classes of `survival`.
+    `spells`     the same before its opening, and so never positive; where each has a deadline of its own, as `slack`.
+    `waited`     how long each was pending, by status, where nothing is awaited.
+    `groups`     the operations of each group, if there are groups: counts, and durations as in `spells`.
+    `periods`    the same by when they were opened, in one or two calendars.
     `missing`    what those that did not complete lacked.
     `slowest`    those met last, seen from their deadlines; `unmet`: those never met, the last opened first.
+    `as_of`      the end of the log; None if it is complete.
+    `is_fixed`   whether all have the same time, by the rule.
     `is_all_known`   whether cancellations after the deadline are known, or cannot be.
     """
 
     counts: Counts
+    opened: tuple[int, int]
     allowed: tuple[int, int]
-    opened_at: Bins
     slack: Bins
+    spells: Bins
     waited: Bins
-    what_if: Mapping[Deadline, Counts]
-    groups: Mapping[str, Counts]
-    missing: Mapping[str, Counts]
+    what_if: Mapping[Deadline, Tried]
+    groups: Named
+    periods: tuple[Periods, ...]
+    missing: Named
     slowest: tuple[Outcome, ...]
     unmet: tuple[Outcome, ...]
+    as_of: int | None
+    is_fixed: bool
     is_all_known: bool
 
     def plus(self, other: Tally) -> Tally:
         """Both, as if counted together."""
+        opened = _range(self.opened, other.opened)
         return Tally(
             self.counts.plus(other.counts),
-            (min(self.allowed[0], other.allowed[0]), max(self.allowed[1], other.allowed[1])),
-            self.opened_at.plus(other.opened_at),
+            opened,
+            _range(self.allowed, other.allowed),
             self.slack.plus(other.slack),
+            self.spells.plus(other.spells),
             self.waited.plus(other.waited),
-            _added(self.what_if, other.what_if),
-            _limited(_added(self.groups, other.groups)),
-            _limited(_added(self.missing, other.missing)),
+            added(self.what_if, other.what_if),
+            self.groups.plus(other.groups),
+            calendars.merged(self.periods, other.periods, opened),
+            self.missing.plus(other.missing),
             tuple(sorted(self.slowest + other.slowest, key=_latest_first)[:EXAMPLES]),
             tuple(sorted(self.unmet + other.unmet, key=_last_opened_first)[:EXAMPLES]),
+            None if self.as_of is None or other.as_of is None else max(self.as_of, other.as_of),
+            self.is_fixed,
             self.is_all_known and other.is_all_known,
         )
+
+    def curve(self) -> Curve:
+        """The share that completes, by deadline: from the opening on, or from the deadline that each has."""
+        return survival.curve(self.spells)
+
+    def completed(self) -> Estimate:
+        """The share that completes under the deadlines as they are."""
+        return survival.curve(self.slack, only_completed=True).last()
 
 
 Tallies = dict[str, Tally]
 """The tally of each rule, by its name."""
 
 
-def tally(outcomes: pa.Table, what_if: Sequence[Deadline] = (), rules: Sequence[Rule] = ()) -> Tallies:
-    """The tallies of an outcome table, or of a part of one, made under these rules."""
+def tally(
+    outcomes: pa.Table, what_if: Sequence[Deadline] = (), rules: Sequence[Rule] = (), as_of: AsOf = "log"
+) -> Tallies:
+    """The tallies of an outcome table, or of a part of one, made under these rules.
+
+    `as_of` "log" is the end of the log that the table tells, as in `what_if`.
+    """
     known = {rule.name: rule for rule in rules}
-    names = outcomes.column(S.RULE)
-    rule_names = sorted(pc.unique(names).to_pylist())
-    if len(rule_names) == 1:
-        return {rule_names[0]: _tally(outcomes, what_if, known.get(rule_names[0]))}
-    return {name: _tally(outcomes.filter(pc.equal(names, name)), what_if, known.get(name)) for name in rule_names}
+    end = known_until(outcomes, as_of)
+    parts = by_rule(opened_by(outcomes, end))
+    return {name: _tally(rows, observed(rows, end), what_if, known.get(name)) for name, rows in parts}
 
 
 def merged(several: Iterable[Tallies]) -> Tallies:
@@ -110,7 +130,9 @@ def merged(several: Iterable[Tallies]) -> Tallies:
 
 def for_all(rules: Iterable[Rule], tallies: Tallies, what_if: Sequence[Deadline] = ()) -> Tallies:
     """The tallies of these rules, also of those under which nothing opened."""
-    return {rule.name: tallies.get(rule.name) or _tally(S.DECIDED.empty_table(), what_if, rule) for rule in rules}
+    empty = S.DECIDED.empty_table()
+    nothing = observed(empty, None)
+    return {rule.name: tallies.get(rule.name) or _tally(empty, nothing, what_if, rule) for rule in rules}
 
 
 def total(tallies: Tallies) -> Counts:
@@ -118,59 +140,73 @@ def total(tallies: Tallies) -> Counts:
     return reduce(Counts.plus, (rule_tally.counts for rule_tally in tallies.values()), Counts())
 
 
-def _tally(outcomes: pa.Table, what_if: Sequence[Deadline], rule: Rule | None) -> Tally:
-    c = ended(outcomes)
-    was_met = (c.status == COMPLETED) | (c.status == MET_LATE)
-    could_complete = was_met & (c.met_at <= c.cancelled_at)
-    allowed = c.deadline - c.opened_at
-    may_cancel = rule is None or rule.cancels is not None
-    keeps_alive = rule is not None and rule.keeps_alive is not None
-    tried = {d: status_within(c, d, may_cancel=may_cancel, keeps_alive=keeps_alive) for d in what_if}
+def _tally(outcomes: pa.Table, numbers: Observed, what_if: Sequence[Deadline], rule: Rule | None) -> Tally:
+    status, may_cancel = numbers.status, rule is None or rule.cancels is not None
+    is_fixed = rule is None or isinstance(rule.within, int)
+    spells = numbers.spells()
+    kind = _classes(numbers, spells)
+    slack = _before(numbers.deadline, spells)
+    since = encoded(_before(numbers.opened_at, spells) if is_fixed else slack, kind, survival.CLASSES)
     return Tally(
-        Counts.of(c.status),
-        (int(allowed.min()), int(allowed.max())) if len(allowed) else (0, 0),
-        _bins(c.opened_at, c.status, widest=DAY),  # for a calendar, which has no wider unit of one length
-        _bins((c.deadline - c.met_at)[could_complete], c.status[could_complete]),
-        _bins(c.at - c.opened_at, c.status),
-        {deadline: Counts.of(status) for deadline, status in tried.items()},
-        _groups(outcomes, c.status),
-        _missing(outcomes, c.status),
-        _examples(outcomes, was_met, c.met_at - c.deadline),
-        _examples(outcomes, c.status == NEVER_MET, c.opened_at),
-        c.is_all_known or not may_cancel,
+        Counts.of(status),
+        _ends(numbers.opened_at),
+        _ends(numbers.deadline - numbers.opened_at),
+        Bins.of(slack, kind, survival.CLASSES),
+        Bins.counted(since),
+        _waited(outcomes, status, rule),
+        try_deadlines(numbers, what_if, may_cancel=may_cancel, keeps_alive=rule is not None and bool(rule.keeps_alive)),
+        _groups(outcomes, status, since),
+        calendars.by_period(numbers.opened_at, status, since, outcomes.column(S.OPERATION_ID)),
+        Named.of(outcomes.column(S.MISSING), status),
+        _examples(outcomes, (status == COMPLETED) | (status == MET_LATE), numbers.met_at - numbers.deadline),
+        _examples(outcomes, status == NEVER_MET, numbers.opened_at),
+        numbers.as_of,
+        is_fixed,
+        numbers.is_all_known or not may_cancel,
     )
 
 
-def _bins(values: Ints, status: Ints, widest: int = WIDTHS[-1]) -> Bins:
-    return Bins.of(values, status, len(STATUSES), widest)
+def _range(mine: tuple[int, int], theirs: tuple[int, int]) -> tuple[int, int]:
+    return min(mine[0], theirs[0]), max(mine[1], theirs[1])
 
 
-def _groups(outcomes: pa.Table, status: Ints) -> dict[str, Counts]:
-    if GROUP not in outcomes.column_names:
-        return {}
-    return _counts_by(pc.fill_null(outcomes.column(GROUP), ""), status)
+def _ends(values: Ints) -> tuple[int, int]:
+    return (int(values.min()), int(values.max())) if len(values) else (0, 0)
 
 
-def _missing(outcomes: pa.Table, status: Ints) -> dict[str, Counts]:
-    missing = outcomes.column(S.MISSING)
-    is_there = missing.is_valid()
-    return _counts_by(missing.filter(is_there), status[is_there.to_numpy()])
+def _classes(numbers: Observed, spells: Spells) -> Ints:
+    met = np.where(numbers.met_at <= numbers.deadline, survival.COMPLETED, survival.MET_LATE)
+    return np.where(spells.is_met, met, np.where(spells.last < NEVER, survival.CENSORED, survival.UNMET))
 
 
-def _counts_by(names: pa.ChunkedArray, status: Ints) -> dict[str, Counts]:
-    encoded = pc.dictionary_encode(names).combine_chunks()
-    cells = encoded.indices.to_numpy() * len(STATUSES) + status
-    counts = np.bincount(cells, minlength=len(encoded.dictionary) * len(STATUSES)).reshape(-1, len(STATUSES))
-    named = zip(encoded.dictionary.to_pylist(), counts.tolist(), strict=True)
-    return _limited({name: Counts(*row) for name, row in named})
+def _before(times: Ints, spells: Spells) -> Ints:
+    """How long before these times the spells were over; 0 where they never are."""
+    return np.where(spells.last < NEVER, times - spells.last, 0)
+
+
+def _waited(outcomes: pa.Table, status: Ints, rule: Rule | None) -> Bins:
+    if rule is not None and not isinstance(rule.until, Never):
+        outcomes, status = outcomes.slice(0, 0), status[:0]
+    return Bins.of(outcomes.column(S.WAITED_MS).to_numpy(), status, len(STATUSES))
+
+
+def _groups(outcomes: pa.Table, status: Ints, spells: Encoded) -> Named:
+    if S.GROUP not in outcomes.column_names:
+        return Named.of(pa.chunked_array([], pa.string()), status[:0])
+    return Named.of(pc.fill_null(outcomes.column(S.GROUP), ""), status, spells)
 
 
 def _examples(outcomes: pa.Table, is_candidate: _Bools, rank: Ints) -> tuple[Outcome, ...]:
     """The candidates of the highest rank; among equals, those whose ids come first."""
     places = np.flatnonzero(is_candidate)
-    candidates = pa.table({"rank": rank[places], "id": outcomes.column(S.OPERATION_ID).take(places)})
+    ranks = rank[places]
+    if len(places) > EXAMPLES:
+        is_high = ranks >= np.partition(ranks, -EXAMPLES)[-EXAMPLES]
+        places, ranks = places[is_high], ranks[is_high]
+    candidates = pa.table({"rank": ranks, "id": few_of(outcomes.column(S.OPERATION_ID), places)})
     chosen = pc.select_k_unstable(candidates, EXAMPLES, [("rank", "descending"), ("id", "ascending")])
-    return outcome_rows(outcomes.take(places[chosen.to_numpy()]))
+    rows = [outcomes.slice(place, 1) for place in places[chosen.to_numpy()].tolist()]
+    return outcome_rows(pa.concat_tables(rows)) if rows else ()
 
 
 def _latest_first(outcome: Outcome) -> tuple[int, str]:
@@ -179,16 +215,3 @@ def _latest_first(outcome: Outcome) -> tuple[int, str]:
 
 def _last_opened_first(outcome: Outcome) -> tuple[int, str]:
     return -outcome.opened_at, outcome.operation_id
-
-
-def _added(mine: Mapping[_Name, Counts], theirs: Mapping[_Name, Counts]) -> dict[_Name, Counts]:
-    return {name: mine.get(name, Counts()).plus(theirs.get(name, Counts())) for name in {**mine, **theirs}}
-
-
-def _limited(counts: dict[str, Counts]) -> dict[str, Counts]:
-    """The most frequent, and the others together."""
-    if len(counts) <= MOST_NAMES:
-        return counts
-    kept = sorted(counts, key=lambda name: (name != OTHERS, -counts[name].opened, name))[:MOST_NAMES]
-    others = reduce(Counts.plus, (counts[name] for name in counts.keys() - set(kept)), counts.get(OTHERS, Counts()))
-    return {**{name: counts[name] for name in kept}, OTHERS: others}

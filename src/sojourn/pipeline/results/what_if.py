@@ -1,143 +1,198 @@
 """What would have become of operations under other deadlines: for tables, tallies and Spark alike.
 
-An outcome says when the condition was met, whatever the deadline, so that most of it follows without a second run. What
-it does not say is whether a cancellation came after its deadline. Under a rule that cancels, a longer deadline may
-therefore leave the end of an operation open: it counts as unknown. Where a run still knows its cancellations (the
-column `schema.CANCELLED_AT`), nothing is left open.
+An outcome says when the condition was met, whatever the deadline, so that most of it follows without a second run. Two
+things it does not say. What came after the end of the log: under a longer deadline an operation may be pending. And
+whether a cancellation came after its deadline: under a rule that cancels, a longer one may leave the end of an
+operation open; it counts as unknown. Where a run still knows its cancellations (the column `schema.CANCELLED_AT`), none
+does.
 """
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...rules import Rule
+from ...rules import AsOf, Rule
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
-from ..kernel import CANCELLED, COMPLETED, NEVER
-from ..kernel.judge import verdict
-from ..kernel.search import Flags, Ints
+from ..kernel.search import Ints
 from . import counts as status_of
+from . import survival
+from .bins import Bins
 from .counts import Counts
 from .deadlines import Deadline
-from .rows import ms_or_zero
+from .observed import Observed, Spells, known_until, observed, opened_by
+from .survival import Estimate
 
-HAS_CANCELLED, MAY_CANCEL = "has_cancelled", "may_cancel"
-"""Beside the counts of a part of a table: how many of its operations were cancelled; what the counts assume."""
-
-PART = pa.schema([*S.WHAT_IF, (HAS_CANCELLED, pa.int64()), (MAY_CANCEL, pa.bool_())])
+PART = pa.schema([("part", pa.binary())])
+"""What parts of a table count, pickled: it travels between our own processes."""
 
 
-class Ended(NamedTuple):
-    """The numbers of an outcome table. `met_at` is NEVER where the condition was not met.
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What would have become of operations under a deadline.
 
-    `cancelled_at` is the first cancellation, NEVER if there is none; up to the end only, unless `is_all_known`.
+    `slack` is how long before that deadline each was met or lost sight of, by the classes of `survival`: those that
+    were seen for longer are never met. None where nobody can know.
     """
 
-    opened_at: Ints
-    deadline: Ints
-    at: Ints
-    met_at: Ints
-    cancelled_at: Ints
-    status: Ints
-    is_all_known: bool
+    counts: Counts
+    slack: Bins | None
+
+    def plus(self, other: Tried) -> Tried:
+        slack = None if self.slack is None or other.slack is None else self.slack.plus(other.slack)
+        return Tried(self.counts.plus(other.counts), slack)
+
+    def estimate(self) -> Estimate | None:
+        """The share that completes, all told."""
+        if self.slack is None or not self.counts.opened:
+            return None
+        return survival.curve(self.slack).last()
 
 
-def ended(outcomes: pa.Table) -> Ended:
-    opened_at, deadline, at, met_at = (ms_or_zero(outcomes.column(name)) for name in S.OUTCOME_TIMES)
-    met_at = np.where(outcomes.column(S.MET_AT).is_valid().to_numpy(), met_at, NEVER)
-    is_completed, is_cancelled = (
-        pc.equal(outcomes.column(S.OUTCOME), name).to_numpy() for name in (S.COMPLETED, S.CANCELLED)
-    )
-    is_all_known = S.CANCELLED_AT in outcomes.column_names
-    if is_all_known:
-        known = outcomes.column(S.CANCELLED_AT)
-        cancelled_at = np.where(known.is_valid().to_numpy(), ms_or_zero(known), NEVER)
-    else:
-        cancelled_at = np.where(is_cancelled, at, NEVER)
-    status = _status(is_completed, is_cancelled, met_at < NEVER)
-    return Ended(opened_at, deadline, at, met_at, cancelled_at, status, is_all_known)
+Tries = dict[Deadline, Tried]
 
 
-def status_within(c: Ended, deadline: Deadline, *, may_cancel: bool = True, keeps_alive: bool = False) -> Ints:
-    """What would have become of each operation under another deadline: indices in `STATUSES`.
+def try_deadlines(
+    numbers: Observed, asked: Iterable[Deadline], *, may_cancel: bool = True, keeps_alive: bool = False
+) -> Tries:
+    """What would have become of operations under each of these deadlines.
 
     Under `keeps_alive` a deadline moves with each event, which an outcome does not tell: all of it is unknown.
     """
-    until = np.maximum((c.deadline if deadline.is_shift else c.opened_at) + deadline.ms, c.opened_at)
     if keeps_alive:
-        return np.where(deadline == Deadline(0, is_shift=True), c.status, status_of.UNKNOWN)
-    ending, _ = verdict(c.met_at, c.cancelled_at, until)
-    status = _status(ending == COMPLETED, ending == CANCELLED, c.met_at < NEVER)
-    if may_cancel and not c.is_all_known:
-        status[_is_open(c, until)] = status_of.UNKNOWN
-    return status
+        return {deadline: Tried(_alive(numbers, deadline), None) for deadline in asked}
+    spells = numbers.spells(may_cancel=may_cancel)
+    return {deadline: _try(numbers, spells, deadline, may_cancel) for deadline in asked}
 
 
-def _is_open(c: Ended, until: Ints) -> Flags:
-    """Whether a cancellation after the deadline, which the table does not show, would have made a difference."""
-    is_open: Flags = (c.status == status_of.MET_LATE) | (c.status == status_of.NEVER_MET)
-    is_open &= until > c.deadline
-    is_open &= c.met_at != c.deadline + 1  # too soon for a cancellation in between
-    return is_open
+def _try(numbers: Observed, spells: Spells, deadline: Deadline, may_cancel: bool) -> Tried:
+    since = numbers.deadline if deadline.is_shift else numbers.opened_at
+    until = np.maximum(since + deadline.ms, numbers.opened_at)
+    status = numbers.status_by(until)
+    if may_cancel and not numbers.is_all_known:
+        status[numbers.is_open() & (until > numbers.deadline)] = status_of.UNKNOWN
+    return Tried(Counts.of(status), _slack(spells, until))
 
 
-def _status(is_completed: Flags, is_cancelled: Flags, is_met: Flags) -> Ints:
-    of = [status_of.COMPLETED, status_of.CANCELLED, status_of.MET_LATE]
-    return np.select([is_completed, is_cancelled, is_met], of, status_of.NEVER_MET)
+def _slack(spells: Spells, until: Ints) -> Bins:
+    is_over = spells.last <= until
+    kind = np.where(is_over, np.where(spells.is_met, survival.COMPLETED, survival.CENSORED), survival.UNMET)
+    return Bins.of(np.where(is_over, until - spells.last, 0), kind, survival.CLASSES)
 
 
-def what_if_rows(outcomes: pa.Table, asked: Sequence[Deadline], rules: Sequence[Rule] = ()) -> Iterator[dict[str, Any]]:
-    """The counts of an outcome table, or of a part of one, as `PART`: they add up.
-
-    A rule that is not given cancels if the whole table has one that was cancelled. Of such a rule there are two rows:
-    as if it cancelled, and as if it did not.
-    """
-    known = {rule.name: rule for rule in rules}
-    for name in pc.unique(outcomes.column(S.RULE)).to_pylist():
-        c = ended(outcomes.filter(pc.equal(outcomes.column(S.RULE), name)))
-        has_cancelled = int(np.count_nonzero(c.status == status_of.CANCELLED))
-        for may_cancel in (False, True) if name not in known else (known[name].cancels is not None,):
-            keeps_alive = name in known and known[name].keeps_alive is not None
-            for deadline in asked:
-                status = status_within(c, deadline, may_cancel=may_cancel, keeps_alive=keeps_alive)
-                yield {
-                    S.RULE: name,
-                    S.WITHIN: str(deadline),
-                    S.WITHIN_MS: deadline.ms,
-                    **counts_row(Counts.of(status)),
-                    HAS_CANCELLED: has_cancelled,
-                    MAY_CANCEL: None if name in known else may_cancel,
-                }
+def _alive(numbers: Observed, deadline: Deadline) -> Counts:
+    is_as_it_is = deadline == Deadline(0, is_shift=True)
+    return Counts.of(numbers.status) if is_as_it_is else Counts(unknown=len(numbers.status))
 
 
-def counts_row(counts: Counts) -> dict[str, int]:
-    """Counts as the columns of a what-if table."""
-    return {name: getattr(counts, name) for name in S.COUNTS}
+@dataclass(frozen=True, slots=True)
+class TriesOfRule:
+    """The tries of a rule. If it is not known whether it cancels, both as if it did not and as if it did."""
+
+    if_not: Tries
+    if_it_cancels: Tries
+    has_cancelled: bool
+
+    def plus(self, other: TriesOfRule) -> TriesOfRule:
+        return TriesOfRule(
+            added(self.if_not, other.if_not),
+            added(self.if_it_cancels, other.if_it_cancels),
+            self.has_cancelled or other.has_cancelled,
+        )
+
+    def meant(self) -> Tries:
+        """A rule cancels if the whole table has an operation that was cancelled."""
+        return self.if_it_cancels if self.has_cancelled else self.if_not
 
 
-def is_meant(row: Mapping[str, Any]) -> bool:
-    """Of two rows about one rule, the one that assumes what the whole table shows."""
-    return row[MAY_CANCEL] is None or row[MAY_CANCEL] == (row[HAS_CANCELLED] > 0)
+def added(mine: Mapping[Deadline, Tried], theirs: Mapping[Deadline, Tried]) -> Tries:
+    return {deadline: tried.plus(theirs[deadline]) for deadline, tried in mine.items()}
 
 
-def what_if_table(outcomes: pa.Table, asked: Sequence[Deadline], rules: Sequence[Rule] = ()) -> pa.Table:
-    rows = [row for row in what_if_rows(outcomes, asked, rules) if is_meant(row)]
-    return pa.Table.from_pylist(rows, S.WHAT_IF)
+TriesByRule = dict[str, TriesOfRule]
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """Maps parts of an outcome table to their counts, as `PART`."""
+    """The deadlines that are asked for, of tables made under these rules, as far as they are given.
+
+    It maps parts of an outcome table to what they count, as `PART`; and `Together` maps these to the answer.
+    """
 
     asked: tuple[Deadline, ...]
     rules: tuple[Rule, ...] = ()
+    as_of: AsOf = "log"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            rows = list(what_if_rows(pa.Table.from_batches([batch]), self.asked, self.rules))
-            yield pa.RecordBatch.from_pylist(rows, PART)
+            part = pickle.dumps(self.tries(pa.Table.from_batches([batch])))
+            yield pa.record_batch([pa.array([part], pa.binary())], schema=PART)
+
+    def tries(self, outcomes: pa.Table) -> TriesByRule:
+        end = known_until(outcomes, self.as_of)
+        return {name: self._tries_of(name, observed(rows, end)) for name, rows in by_rule(opened_by(outcomes, end))}
+
+    def _tries_of(self, name: str, numbers: Observed) -> TriesOfRule:
+        rule = next((rule for rule in self.rules if rule.name == name), None)
+        if rule is not None:
+            cancels, lives = rule.cancels is not None, rule.keeps_alive is not None
+            known = try_deadlines(numbers, self.asked, may_cancel=cancels, keeps_alive=lives)
+            return TriesOfRule(known, known, has_cancelled=cancels)
+        if_not, if_it_cancels = (try_deadlines(numbers, self.asked, may_cancel=may) for may in (False, True))
+        has_cancelled = bool(np.any(numbers.status == status_of.CANCELLED))
+        return TriesOfRule(if_not, if_it_cancels, has_cancelled)
+
+    def table(self, parts: Iterable[TriesByRule]) -> pa.Table:
+        """The answer, as `schema.WHAT_IF`, rule by rule in the order of their names."""
+        together: TriesByRule = {}
+        for part in parts:
+            for name, tries in part.items():
+                together[name] = together[name].plus(tries) if name in together else tries
+        rows = [
+            _row(name, deadline, tried)
+            for name in sorted(together)
+            for deadline, tried in together[name].meant().items()
+        ]
+        return pa.Table.from_pylist(rows, S.WHAT_IF)
+
+
+@dataclass(frozen=True)
+class Together:
+    """Maps all that parts have counted to the answer, as `schema.WHAT_IF`."""
+
+    what_if: WhatIf
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = (pickle.loads(part.as_buffer()) for batch in batches for part in batch.column(0))
+        yield from self.what_if.table(parts).to_batches()
+
+
+def by_rule(outcomes: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of each rule, in the order of their names."""
+    names = outcomes.column(S.RULE)
+    distinct = sorted(pc.unique(names).to_pylist())
+    for name in distinct:
+        yield name, outcomes if len(distinct) == 1 else outcomes.filter(pc.equal(names, name))
+
+
+def _row(rule: str, deadline: Deadline, tried: Tried) -> dict[str, Any]:
+    named = {S.RULE: rule, S.WITHIN: str(deadline), S.WITHIN_MS: deadline.ms}
+    return {**named, **{name: getattr(tried.counts, name) for name in S.COUNTS}, **share_row(tried)}
+
+
+def share_row(tried: Tried) -> dict[str, float | None]:
+    """The estimate as the columns of a what-if table."""
+    return dict(zip(S.SHARES, tried.estimate() or (None,) * len(S.SHARES), strict=True))
+
+
+def what_if_table(
+    outcomes: pa.Table, asked: Sequence[Deadline], rules: Sequence[Rule] = (), as_of: AsOf = "log"
+) -> pa.Table:
+    what_if = WhatIf(tuple(asked), tuple(rules), as_of)
+    return what_if.table([what_if.tries(outcomes)])

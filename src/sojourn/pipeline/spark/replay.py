@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import pickle
+import os
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
+from ...rules import AsOf
 from .. import batch
 from .. import schema as S  # noqa: N812
+from ..phases import Phases
 from ..replay import Job
-from ..results.tally import Tallies, for_all, merged, tally
+from ..results.tally import Tallies, for_all
 from . import source as spark_source
+from .deliver import Count, Deliver, delivered, tallied
 from .groups import with_groups
 from .parcels import LATEST, UNUSABLE
 from .parquet import writing
 from .rows import quoted
 
-ROWS_AT_ONCE = 500_000
-"""How many rows are counted at once: few enough for memory, enough for NumPy."""
-
 
 class SparkReplay:
-    """A job on Spark. Nothing runs until something is asked for; what was written is not computed again."""
+    """A job on Spark. Nothing runs until something is asked for: then all is decided, written and counted in one go."""
 
     engine = "spark"
 
@@ -38,32 +35,29 @@ class SparkReplay:
         self._events, unreadable = spark_source.read(spark, job.source)
         job.check(self._events.columns)
         self._operations = None if job.operations is None else spark_source.read(spark, job.operations).events
-        given: dict[str, Any] = {"unit": job.unit, "operations": self._operations, **job.named()}
-        self._quarantine = batch.quarantined(self._events, job.rules, **given)
+        self._quarantine = batch.quarantined_by_plan(self._events, job.plan, self._operations)
         if unreadable is not None:
             self._quarantine = self._quarantine.unionByName(unreadable)
-        may_be_clean = unreadable is None and self._operations is None
-        self._passed = Passed(may_be_clean)
-        self._decided = batch.outcomes_by_plan(self._events, job.plan, self._operations, self._passed.seen)
-        self._outcomes = self._decided.select(*S.OUTCOMES.names)
-        self._is_written = False
+        self._passed = Passed(may_be_clean=unreadable is None and self._operations is None)
+        self._tallies: Tallies | None = None
+        self.phases = Phases()
 
     @cached_property
     def outcomes(self) -> pa.Table:
-        with self._counting():
-            return self._outcomes.toArrow()
+        decided = batch.outcomes_by_plan(self._events, self._job.plan, self._operations)
+        return decided.select(*S.OUTCOMES.names).toArrow()
 
-    @cached_property
+    @property
     def tallies(self) -> Tallies:
-        with self._counting():
-            rows = self._grouped().mapInArrow(_tallying(self._job), "tally binary").collect()
-        counts = merged(pickle.loads(row.tally) for row in rows)
-        return for_all(self._job.rules, counts, self._job.what_if)
+        if self._tallies is None:
+            self._run(None)
+        assert self._tallies is not None
+        return self._tallies
 
     @property
     def as_of(self) -> int | None:
-        self.tallies  # noqa: B018  (so that the log has been read)
-        return self._job.plan.end_of_log(self._passed.latest)
+        ends = [tally.as_of for tally in self.tallies.values() if tally.counts.opened]
+        return ends[0] if ends else self._job.plan.end_of_log(self._passed.latest)
 
     @cached_property
     def quarantined(self) -> Counter[str]:
@@ -78,13 +72,52 @@ class SparkReplay:
 
     def write(self, outcomes: str | None, quarantine: str | None, *, only_ended: bool = False) -> None:
         if outcomes is not None:
-            ended = self._outcomes.where(F.col(S.OUTCOME) != S.PENDING)
-            with self._counting():
-                written = self._written(ended if only_ended else self._outcomes, outcomes)
-            if not only_ended:
-                self._outcomes, self._is_written = written, True
+            self._run(outcomes, only_ended=only_ended)
         if quarantine is not None:
-            self._quarantine = self._written(self._rows_set_aside(), quarantine)
+            with self.phases("write"):
+                self._quarantine = self._written(self._rows_set_aside(), quarantine)
+
+    def _run(self, folder: str | None, *, only_ended: bool = False) -> None:
+        """The executors write by themselves where they can: to plain files."""
+        job, plan = self._job, self._job.plan
+        is_grouped_by_table = job.by is not None and self._operations is not None
+        if is_grouped_by_table or (folder is not None and not spark_source.is_here(self._spark, folder)):
+            counts = self._written_by_spark(folder, only_ended=only_ended)
+        else:
+            shuffled, work = batch.decision(self._events, plan, self._operations, self._passed.observing())
+            deliver = Deliver(work, job.rules, job.what_if, folder and os.path.abspath(folder), only_ended)
+            counts = delivered(shuffled, deliver, self.phases)
+        self._passed.is_over = True
+        self._tallies = for_all(job.rules, counts, job.what_if)
+
+    def _written_by_spark(self, folder: str | None, *, only_ended: bool) -> Tallies:
+        """Elsewhere Spark writes; what it has written is counted, if that tells enough."""
+        decided = batch.outcomes_by_plan(self._events, self._job.plan, self._operations, self._passed.observing())
+        counted = decided
+        as_of: AsOf = "log"
+        if folder is not None:
+            outcomes = decided.select(*S.OUTCOMES.names)
+            with self.phases("write"):
+                written = self._written(
+                    outcomes.where(F.col(S.OUTCOME) != S.PENDING) if only_ended else outcomes, folder
+                )
+            self._passed.is_over = True
+            if self._is_told_by_outcomes() and not only_ended:
+                counted, as_of = written, self._end()
+        if self._job.by is not None and self._operations is not None:
+            counted = with_groups(counted, self._job.by, self._operations)
+        with self.phases("count"):
+            return tallied(counted, Count(self._job.rules, self._job.what_if, as_of))
+
+    def _is_told_by_outcomes(self) -> bool:
+        """Whether written outcomes are enough to count: no cancellations for a what-if, no groups, no given ends."""
+        needs_cancellations = bool(self._job.what_if) and any(rule.cancels is not None for rule in self._job.rules)
+        return not needs_cancellations and self._operations is None and self._job.by is None
+
+    def _end(self) -> AsOf:
+        """Where the log ends, once it has been read."""
+        end = self._job.plan.end_of_log(self._passed.latest)
+        return "complete" if end is None else end
 
     def _rows_set_aside(self) -> DataFrame:
         """Where it is known that there are none, an empty table: the log is not read again to find none."""
@@ -98,22 +131,6 @@ class SparkReplay:
             rows.write.mode("overwrite").parquet(path)
         return self._spark.read.schema(rows.schema).parquet(path)
 
-    def _grouped(self) -> DataFrame:
-        if self._job.by is None:
-            return self._counted()
-        return with_groups(self._counted(), self._job.by, self._job.plan, self._events, self._operations)
-
-    def _counted(self) -> DataFrame:
-        """What is counted: what was written, unless a what-if needs cancellations, which are not written."""
-        needs_cancellations = bool(self._job.what_if) and any(rule.cancels is not None for rule in self._job.rules)
-        return self._outcomes if self._is_written and not needs_cancellations else self._decided
-
-    @contextmanager
-    def _counting(self) -> Iterator[None]:
-        """Whatever runs inside reads the whole log."""
-        yield
-        self._passed.is_over = True
-
 
 class Passed:
     """What the first job that goes through a log sees in passing: rows that cannot be used, and how far the log goes.
@@ -126,6 +143,11 @@ class Passed:
         self.is_over = False
         self._may_be_clean = may_be_clean
 
+    def observing(self) -> Observation:
+        """For another job: an observation serves one."""
+        self.seen, self.is_over = Observation(), False
+        return self.seen
+
     def is_clean(self) -> bool:
         """Whether nothing is set aside, for certain."""
         return self._may_be_clean and self.is_over and self.seen.get[UNUSABLE] == 0
@@ -133,25 +155,3 @@ class Passed:
     @property
     def latest(self) -> int | None:
         return self.seen.get[LATEST] if self.is_over else None
-
-
-def _tallying(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    what_if, rules = job.what_if, job.rules
-
-    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tallies = merged(tally(table, what_if, rules) for table in _tables(batches))
-        yield pa.record_batch({"tally": pa.array([pickle.dumps(tallies)], pa.binary())})
-
-    return count
-
-
-def _tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The batches, put together into tables worth counting."""
-    waiting: list[pa.RecordBatch] = []
-    for one in batches:
-        waiting.append(one)
-        if sum(part.num_rows for part in waiting) >= ROWS_AT_ONCE:
-            yield pa.Table.from_batches(waiting)
-            waiting = []
-    if waiting:
-        yield pa.Table.from_batches(waiting)

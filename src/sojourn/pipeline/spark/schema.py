@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T  # noqa: N812  (as everybody does)
 
-from ..schema import DECIDED, QUARANTINE
+from ..schema import DECIDED, GROUP, QUARANTINE
 from .parcels import PARCELS
 
 _TYPES = {
@@ -17,6 +17,7 @@ _TYPES = {
     pa.int64(): T.LongType(),
     pa.binary(): T.BinaryType(),
     pa.bool_(): T.BooleanType(),
+    pa.float64(): T.DoubleType(),
 }
 
 
@@ -31,7 +32,11 @@ def tell_case_apart(spark: SparkSession, names: Iterable[str]) -> None:
         spark.conf.set("spark.sql.caseSensitive", "true")
 
 
-SPARK_DECIDED = spark_schema(DECIDED)
+def decided_schema(*, is_grouped: bool = False) -> T.StructType:
+    """Outcomes inside the engines; with the group of each operation, if they are grouped."""
+    return spark_schema(DECIDED.append(pa.field(GROUP, pa.string())) if is_grouped else DECIDED)
+
+
 SPARK_QUARANTINE = spark_schema(QUARANTINE)
 SPARK_PARCELS = spark_schema(PARCELS)
 

@@ -1,0 +1,42 @@
+"""The durable hub: the log is the truth, and everything else follows from it.
+
+Read `state.py` first: what records mean. Then, from the disk upwards:
+
+    files      the one interface to a disk, and the real one
+    records    length, checksum, type, version, JSON        (`_crc.py` and `_core.pyx`: the checksum, twice)
+    segments   reading: which files, where each ends, torn tail or damage
+    log        writing: groups, syncs, new segments, a disk that fails
+    due, wait  what a state keeps of a wait, and the handle that people hold
+    state      `apply(record)`: used by the running hub and by recovery alike
+    snapshot   a state as a file, and back
+    recovery   last snapshot, then the tail
+    upkeep     snapshots of sealed segments, retention
+    stamps     time that never runs back
+    commit     group commit: who leads, who waits
+    engine     owns a folder: applies, tells, writes, answers; naps until something is due
+    outcomes   by number, from memory or from the log
+    door       what can be stored
+    verbs      each verb as one record
+    sleep      threads that wait for an outcome
+    hub, async_hub, reader    the faces
+
+Where more can be joined on:
+
+* An index on disk for waits beyond the horizon: `State.enter`, `State.expect_end` and `State.end` are the only places
+  in which a wait comes, moves and goes; `Due.first` says what to bring in next; `State.watching` and `State.find` are
+  how signals and people reach one.
+* The log as a data set: `Upkeep(before_removal=)` is asked before a sealed segment goes; `segments.headers` and `walk`
+  read sealed segments beside the owner; a record of outcomes has whole rows (`wait.told_of`).
+* Verification, inspection, salvage: `segments.walk` with `records.NAMES`; `recovery.recover` raises where an outcome is
+  not what the law says.
+* Backups: sealed segments and snapshots never change; copy the snapshot last.
+"""
+
+from .hub import DurableHub as DurableHub
+from .hub import DurableStats as DurableStats
+from .reader import Reader as Reader
+from .reader import read as read
+from .wait import Told as Told
+from .wait import Wait as Wait
+
+__all__ = ["DurableHub", "DurableStats", "Reader", "Told", "Wait", "read"]

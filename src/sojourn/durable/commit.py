@@ -1,0 +1,179 @@
+"""Group commit: what many callers ask for meanwhile goes to the disk as one, and then each is answered.
+
+Whoever comes first leads: it takes all requests that are there, has them applied and written, and answers them. Those
+that come while the disk is busy are the next group, led by one of them. No thread of its own: a single caller pays one
+sync and no switch. Callbacks run after the lead has been handed on, so they may ask for more.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from collections import deque
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from typing import Any, Generic, TypeVar
+
+from ..errors import StorageError
+
+T = TypeVar("T")
+
+GATHER_SHARE = 0.25
+"""Of the time that a sync takes, how long to wait for others that came along last time."""
+
+
+class Request(Generic[T]):
+    """One call: what to do when its turn comes, and its answer. `stamp` is the time of the call."""
+
+    __slots__ = ("_awaken", "_gate", "error", "is_abandoned", "is_answered", "is_leader", "perform", "result", "stamp")
+
+    def __init__(self, perform: Callable[[int], T], awaken: Callable[[Request[T]], object] | None = None) -> None:
+        self.perform = perform
+        self.result: T
+        self.error: BaseException | None = None
+        self.stamp = 0
+        self.is_abandoned = self.is_answered = self.is_leader = False
+        self._awaken = awaken
+        self._gate = allocate_lock()
+        self._gate.acquire()
+
+    def awaken(self) -> None:
+        """The answer is there, or it is this one's turn to lead."""
+        if self._awaken is not None:
+            self._awaken(self)
+        else:
+            self._gate.release()
+
+    @property
+    def can_lead(self) -> bool:
+        """Whether a thread waits for the answer, and could do the work."""
+        return self._awaken is None and not self.is_abandoned
+
+    def wait(self) -> None:
+        self._gate.acquire()
+
+    def answer(self) -> T:
+        if self.error is not None:
+            raise self.error
+        if not hasattr(self, "result"):
+            raise StorageError("whoever wrote this for several callers was interrupted; ask again")
+        return self.result
+
+
+Commit = Callable[[list[Request[Any]], int], Callable[[], object]]
+"""Carries a group out, knowing all requests up to a time; never raises, and returns what is to be called afterwards."""
+
+
+class Committer:
+    """Lets one group at a time be carried out. `now_ms` is asked for stamps, in the order of the queue."""
+
+    def __init__(self, commit: Commit, now_ms: Callable[[], int], most: int, gathers: bool) -> None:
+        self._commit = commit
+        self._now_ms = now_ms
+        self._most = most
+        self._gathers = gathers
+        self._mutex = allocate_lock()
+        self._queue: deque[Request[Any]] = deque()
+        self._is_led = False
+        self._enough = allocate_lock()  # held, except for the moment in which a leader is told not to wait on
+        self._enough.acquire()
+        self._awaited = 0
+        """How many the leader hopes for; 0 while it does not wait."""
+        self._last_size = 0
+        self._last_took_s = 0.0
+
+    def submit(self, request: Request[T]) -> T:
+        """Have a request carried out, and return its answer."""
+        self.carry_out(request)
+        return request.answer()
+
+    def carry_out(self, request: Request[Any]) -> None:
+        """Return once a request has its answer."""
+        if self.enqueue(request):
+            request.is_leader = True
+        else:
+            try:
+                request.wait()
+            except BaseException:  # Ctrl-C: others must not wait for one that has gone
+                with self._mutex:
+                    request.is_abandoned = True
+                if request.is_leader:
+                    self.lead(request)
+                raise
+        if request.is_leader:
+            self.lead(request)
+
+    def enqueue(self, request: Request[Any]) -> bool:
+        """Put a request in the queue; True if the caller has to lead now."""
+        with self._mutex:
+            request.stamp = self._now_ms()
+            self._queue.append(request)
+            if 0 < self._awaited <= len(self._queue):
+                self._awaited = 0
+                self._enough.release()
+            was_led, self._is_led = self._is_led, True
+            return not was_led
+
+    def lead(self, own: Request[Any] | None = None) -> None:
+        """Carry out groups until the leader's own request is answered; without one, until none is left."""
+        afterwards: list[Callable[[], object]] = []
+        try:
+            while (own is not None and not own.is_answered) or not self._hand_on():
+                afterwards.append(self._carry_out_group(own))
+        except BaseException:
+            self._hand_on()
+            raise
+        finally:
+            call_each(iter(afterwards))
+
+    def _carry_out_group(self, own: Request[Any] | None) -> Callable[[], object]:
+        """One group; what is to be called once the lead is given up."""
+        self._gather()
+        with self._mutex:
+            group = [self._queue.popleft() for _ in range(min(self._most, len(self._queue)))]
+            known_to = self._now_ms()
+        began = perf_counter()
+        try:
+            return self._commit(group, known_to)
+        finally:
+            self._last_took_s, self._last_size = perf_counter() - began, len(group)
+            for request in group:
+                request.is_answered = True
+                if request is not own:
+                    request.awaken()
+
+    def _hand_on(self) -> bool:
+        """Give up the lead: to one that waits, or to nobody if nothing is left. False if there is still work to do."""
+        with self._mutex:
+            successor = next((request for request in self._queue if request.can_lead), None)
+            if successor is None:
+                self._is_led = bool(self._queue)
+                return not self._is_led
+            successor.is_leader = True
+        successor.awaken()
+        return True
+
+    def _gather(self) -> None:
+        """Wait a little for those who were in the last group: they have just been answered, and often come again."""
+        if not self._gathers or self._last_size < 2:
+            return
+        with self._mutex:
+            if len(self._queue) >= self._last_size:
+                return
+            self._awaited = self._last_size
+        if self._enough.acquire(timeout=min(0.002, self._last_took_s * GATHER_SHARE)):
+            return
+        with self._mutex:
+            is_told = not self._awaited
+            self._awaited = 0
+        if is_told:
+            self._enough.acquire()
+
+
+def call_each(calls: Iterator[Callable[[], object]]) -> None:
+    """Call each, even if one of them exits."""
+    for call in calls:
+        try:
+            call()
+        except BaseException:
+            call_each(calls)
+            raise

@@ -1,0 +1,127 @@
+"""What can be stored, and what cannot: everything is checked here, before it comes near the log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+
+from .._arguments import items_of
+from ..errors import NotStorableError, RuleError
+from ..hub._plan import plan_for
+from ..rules import Event, Rule
+from ..rules.duration import duration_ms
+from ..rules.exact import fits
+
+MOST_PAYLOAD_BYTES = 65_536
+
+
+def key_text(key: object) -> str:
+    if not isinstance(key, str):
+        raise NotStorableError(f"key={key!r} is not a text; a log keeps texts only: use str(key)")
+    return key if type(key) is str else str.__str__(key)
+
+
+def keys_of(key: object) -> str | list[str]:
+    """One key, or the different keys of a list."""
+    if type(key) is str:
+        return key
+    if not isinstance(key, list):
+        return key_text(key)
+    keys = list(dict.fromkeys(map(key_text, key)))
+    if not keys:
+        raise ValueError("key=[] is empty; a wait that watches no key could only expire: name one")
+    return keys[0] if len(keys) == 1 else keys
+
+
+def id_text(what: str, given: object) -> str | None:
+    """An id that somebody gave, if any. `#` and a number stand for a wait without one."""
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given:
+        raise NotStorableError(f"{what}={given!r} is not a text; a log keeps texts only: use str(...)")
+    if given.startswith("#"):
+        raise NotStorableError(
+            f"{what}={given!r} starts with '#', as the ids that the hub makes up do; use another one"
+        )
+    return given if type(given) is str else str.__str__(given)
+
+
+def payload_copy(payload: Any) -> Any:
+    """What a log gives back of a payload: JSON, at most 64 KiB."""
+    if payload is None:
+        return None
+    try:
+        text = json.dumps(payload, ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotStorableError(
+            f"payload cannot be written as JSON: {error}; give texts, numbers, lists, dicts"
+        ) from None
+    if size > MOST_PAYLOAD_BYTES:
+        raise NotStorableError(
+            f"payload has {size:,} bytes as JSON, and {MOST_PAYLOAD_BYTES:,} are allowed; "
+            "keep it elsewhere, and give where that is"
+        )
+    return json.loads(text)
+
+
+def signal_of(signal: Event | tuple[Any, ...]) -> tuple[str, str, str | int | None, int | float | str | None]:
+    """Key, kind, source and value of a signal, as a record has them."""
+    if isinstance(signal, Event):
+        key, kind, _, source, value, columns = signal
+        if columns is not None:
+            raise NotStorableError(f"signal {kind!r} to {key!r} has further columns; a log keeps source and value only")
+    else:
+        key, kind, source, value = (*signal, None, None)[:4]
+    if type(kind) is not str or not kind:
+        raise NotStorableError(f"kind={kind!r} must be a text that is not empty")
+    if source is not None and type(source) is not str and type(source) is not int:
+        raise NotStorableError(f"source={source!r} is neither a text nor a whole number")
+    return key if type(key) is str else key_text(key), kind, source, None if value is None else _number(value)
+
+
+def _number(value: object) -> int | float | str:
+    """A number as JSON has it: a decimal, exact as it is, as a text."""
+    if isinstance(value, Decimal) and fits(value):
+        return str(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+        return int(value) if isinstance(value, int) else float(value)
+    raise NotStorableError(f"value={value!r} is not a finite number; a log keeps ints, floats and decimals")
+
+
+def rule_text(until: Any, within: Any, rule: Rule | None) -> tuple[str, int]:
+    """The rule that the arguments of `wait` ask for, as a log has it, and how long it gives.
+
+    Waits without a rule of their own share one for each condition, whatever time they have.
+    """
+    plan = plan_for(until, within, rule)
+    if rule is not None:
+        return rule.to_toml(), plan.within_ms
+    return Rule("wait", "wait", until, 0).to_toml(), plan.within_ms
+
+
+def check_rule(rule: object) -> Rule:
+    if not isinstance(rule, Rule):
+        raise TypeError(f"rule={rule!r} is not a Rule; give one, as in Rule('shipped', opens='order', ...)")
+    plan_for(None, None, rule)
+    return rule
+
+
+def by_ms(by: Any) -> int:
+    ms = duration_ms(by)
+    if not ms:
+        raise RuleError(f"by={by!r} moves nothing; give a duration such as '2 h'")
+    return ms
+
+
+def column(name: str, values: Iterable[Any] | None, count: int) -> list[Any] | None:
+    """One value for each of `count` things, or none at all."""
+    if values is None:
+        return None
+    items = list(items_of(name, values, "give a list"))
+    if len(items) != count:
+        raise ValueError(f"{name} has {len(items)} items for {count} keys; give one for each")
+    return items if any(item is not None for item in items) else None

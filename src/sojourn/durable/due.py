@@ -1,0 +1,49 @@
+"""Which waits end when, if nothing else happens: exact to the millisecond."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from itertools import islice
+
+STALE_ALLOWED = 10_000
+
+
+class Due:
+    """Waits, by sequence number, under their last instant. add, remove: O(1), or O(log instants) for a new instant."""
+
+    def __init__(self) -> None:
+        self._at: dict[int, int | dict[int, None]] = {}
+        """Mostly one wait has an instant to itself, and then no dict is made for it."""
+        self._instants: list[int] = []
+        """A heap of all instants, and some that nobody has any more."""
+
+    def add(self, instant: int, seq: int) -> None:
+        there = self._at.get(instant)
+        if there is None:
+            self._at[instant] = seq
+            heappush(self._instants, instant)
+        elif isinstance(there, dict):
+            there[seq] = None
+        else:
+            self._at[instant] = {there: None, seq: None}
+
+    def remove(self, instant: int, seq: int) -> None:
+        there = self._at[instant]
+        if isinstance(there, dict) and len(there) > 1:
+            del there[seq]
+            return
+        del self._at[instant]
+        if len(self._instants) > 2 * len(self._at) + STALE_ALLOWED:
+            self._instants = list(self._at)
+            heapify(self._instants)
+
+    def first(self) -> int | None:
+        """The earliest instant."""
+        while self._instants and self._instants[0] not in self._at:
+            heappop(self._instants)
+        return self._instants[0] if self._instants else None
+
+    def at(self, instant: int, most: int) -> list[int]:
+        """Those of an instant, first in, first out; at most so many."""
+        there = self._at.get(instant, {})
+        return list(islice(there, most)) if isinstance(there, dict) else [there]

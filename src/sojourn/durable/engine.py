@@ -1,0 +1,373 @@
+"""The engine of a durable hub: it owns a folder, carries out groups of requests, tells outcomes and watches the clock.
+
+A request is applied to the state and written as a record; what that ends is told by a record in the same group; then
+the group is synced, the callers are answered and the outcomes published. If the disk fails, nothing of the group has
+happened: the state is built anew from the log, and the next group tries to go on in a new segment.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..errors import DiskError, PurgatoryClosedError, SojournError, StorageError
+from ..hub._ending import call_all
+from ..hub._plan import refused
+from ..rules.outcome import time_text
+from ..timer._fork import refuse_in_child
+from . import records as r
+from .commit import Committer, Request
+from .files import Files
+from .log import Log, Sync, disk_error
+from .outcomes import Outcomes
+from .recovery import recover
+from .segments import LOCK
+from .stamps import Stamps
+from .state import Settings, State
+from .upkeep import Upkeep
+from .wait import Wait, publish, row_of
+
+if TYPE_CHECKING:
+    from ..timer import SystemTimer, TimerTask
+
+T = TypeVar("T")
+
+GROUP_MOST = 10_000
+"""Requests in one group."""
+TELL_MOST = 2_000
+"""Outcomes that nobody waits for, in one group: so a herd does not keep callers waiting."""
+TELL_MOST_AT_ONCE = 20_000
+"""Outcomes of one request that are told before it is answered."""
+SEGMENTS_MOST = 8
+"""Segments that a recovery may have to read before a new snapshot is made: each start begins one, however small."""
+RETRY_MS = 1_000
+"""How soon to try again what is due, when the disk has failed."""
+LONGEST_NAP_MS = 86_400_000
+WALL_CHECK_FROM_MS = 2_000
+"""For naps from here on the wall clock is watched too: it may be set ahead meanwhile."""
+
+
+class Engine:
+    """Invariant: outside `_commit`, the state is what follows from the acknowledged records, and no others."""
+
+    def __init__(
+        self,
+        name: str,
+        files: Files,
+        timer: SystemTimer,
+        owner: Any,
+        *,
+        sync: Sync,
+        settings: Settings,
+        max_step_ms: int,
+        gathers: bool,
+        upkeep: Mapping[str, Any],
+    ) -> None:
+        self.name, self.files, self.timer = name, files, timer
+        self._owner = owner
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._is_open = True
+        self._is_stale = False
+        """Whether the state has to be built anew: it may be ahead of the log."""
+        self._group: list[tuple[int, bytes]] = []
+        self._rows: list[Any] = []
+        self._told: list[Wait] = []
+        self._nap: list[TimerTask] = []
+        self._nap_until: int | None = None
+        self._revoked: dict[int, Wait] = {}
+        """What was to be told in a group that failed: it goes on."""
+        self._is_failing = False
+        self.torn_bytes = 0
+        since = time_text(timer.clock.wall_ns() // 1_000_000)
+        me = {"name": name, "pid": self._pid, "host": _host(), "since": since}
+        try:
+            self._ownership = files.lock(LOCK, me)
+        except OSError as error:
+            raise disk_error(files, error) from error
+        try:
+            recovered_from = self._recover(sync, max_step_ms)
+            self._upkeep = Upkeep(files, self.log, self.stamps.now_ms, in_background=gathers, **upkeep)
+            self.outcomes = Outcomes(files, self.state.next_number)
+            self.committer = Committer(self._commit, self.now_ms, GROUP_MOST, gathers)
+            self.submit(lambda stamp: self.record(r.START, [stamp, settings._asdict(), me]))
+            self.wake()
+            if self.log.position.segment - recovered_from > SEGMENTS_MOST:
+                self._upkeep.segment_started()
+        except BaseException:
+            self._ownership.close()
+            raise
+
+    def _recover(self, sync: Sync, max_step_ms: int) -> int:
+        """Build the state and go on in a new segment; return the one with which the recovery began."""
+        recovered = recover(self.files, self._owner)
+        self.state, self.torn_bytes = recovered.state, recovered.tail.torn_bytes
+        self._warn_of(recovered.tail.torn_bytes, recovered.damaged_snapshots)
+        self.stamps = Stamps(self.timer.clock, self.state.last_stamp, max_step_ms)
+        self.log = Log(self.files, recovered.position, sync)
+        self.log.start_segment(self.now_ms(), self.state.next_number)
+        return recovered.snapshot or 1
+
+    def _warn_of(self, torn_bytes: int, damaged_snapshots: list[str]) -> None:
+        if torn_bytes or damaged_snapshots:
+            import logging  # noqa: PLC0415  (only a hub with something to say pays for it)
+
+            logger = logging.getLogger("sojourn.durable")
+            if torn_bytes:
+                logger.warning(
+                    "%s: the last write was cut off; %d bytes that nobody was answered for are left out",
+                    self.files,
+                    torn_bytes,
+                )
+            for damage in damaged_snapshots:
+                logger.warning("%s: passed over a snapshot: %s", self.files, damage)
+
+    # What hubs call
+
+    def now_ms(self) -> int:
+        return self.stamps.now_ms()
+
+    def submit(self, perform: Callable[[int], T]) -> T:
+        """Have something done in its turn, with everybody else's, and return its result once that is safe."""
+        self.check_open()
+        return self.committer.submit(Request(perform))
+
+    def check_open(self) -> None:
+        self.check_process()
+        if not self._is_open:
+            raise self._closed()
+
+    def _closed(self) -> PurgatoryClosedError:
+        return PurgatoryClosedError(f"hub {self.name!r} is closed; its waits are in the folder: open it again")
+
+    def check_process(self) -> None:
+        if os.getpid() != self._pid:
+            refuse_in_child(f"hub {self.name!r}", self._pid)
+
+    def record(self, type_: int, body: Any) -> Any:
+        """From inside a request: let a record happen. What cannot be written is refused before anything has changed."""
+        data = r.json_bytes(body)
+        try:
+            result = self.state.apply(type_, body)
+        except BaseException:
+            self._is_stale = True  # half of it may have happened
+            raise
+        self._group.append((type_, data))
+        return result
+
+    def look(self, at: Callable[[State], T]) -> T:
+        """Read the state as it is on the disk."""
+        with self._lock:
+            self.check_process()
+            return at(self.state)
+
+    def wake(self) -> None:
+        """Something may be due."""
+        self._nap_until = None
+        try:
+            if self._is_open:
+                self.committer.submit(Request(self._end_grace))
+        except DiskError:
+            pass  # it has been reported, and is tried again
+
+    def close(self) -> list[Wait]:
+        """Stop; return what is pending, and stays so in the folder."""
+        if not self._is_open or os.getpid() != self._pid:
+            return []
+        try:
+            self.committer.submit(Request(self._close))
+            with self._lock:
+                self.log.sync()
+        except StorageError as error:
+            self._report(error)
+        finally:
+            self._is_open = False
+            self._upkeep.close()
+            self.outcomes.close()
+            with self._lock:
+                self.log.close()
+                self._ownership.close()
+        return sorted(self.state.waits.values(), key=lambda wait: wait.deadline)
+
+    def _close(self, stamp: int) -> None:
+        self.record(r.CLOSE, [stamp])
+        self._is_open = False
+
+    def _end_grace(self, stamp: int) -> None:
+        grace_until = self.state.grace_until
+        if grace_until is not None and stamp >= grace_until:
+            self.record(r.GRACE_OVER, [stamp])
+
+    # One group
+
+    def _commit(self, group: list[Request[Any]], known_to: int) -> Callable[[], object]:
+        """Carry a group out: each request is answered, with a result or an error. Returns the calls to make then."""
+        with self._lock:
+            if not self._is_open:
+                for request in group:
+                    request.error = self._closed()
+                return _nothing
+            try:
+                self._get_ready(known_to)
+                self._record_steps(known_to)
+                for request in group:
+                    self._perform(request)
+                self._tell(known_to)
+                if self._is_stale:
+                    raise StorageError("a request failed half-way; nothing of its group has been written")
+                if self._group:
+                    self.log.commit(self._group)
+                self._is_failing = False
+            except BaseException as error:
+                self._give_up(group, error)
+                return _nothing if isinstance(error, Exception) else _raising(error)
+            finally:
+                self._group, told, self._told, self._rows = [], self._told, [], []
+                self.state.fresh.clear()
+                self._plan_nap()
+            return self._publish(told)
+
+    def _get_ready(self, stamp: int) -> None:
+        """Go on in a new segment if the last one failed, or is full."""
+        if self._is_stale:
+            self._rebuild()
+        if self.log.failure is not None:
+            self.log.start_segment(stamp, self.state.next_number)
+        elif self._upkeep.is_due():
+            self.log.start_segment(stamp, self.state.next_number)
+            self._upkeep.segment_started()
+
+    def _record_steps(self, stamp: int) -> None:
+        for step in self.stamps.take_steps():
+            self.record(r.CLOCK, [stamp, *step])
+
+    def _perform(self, request: Request[Any]) -> None:
+        try:
+            if not self._is_open:
+                raise self._closed()
+            request.result = request.perform(request.stamp)
+        except Exception as error:
+            request.error = error
+        self._take_fresh()
+
+    def _take_fresh(self) -> None:
+        """What a request has ended is told with it; of a herd, only a part."""
+        self._told += self.state.fresh[:TELL_MOST_AT_ONCE]
+        self.state.fresh.clear()
+
+    def _tell(self, known_to: int) -> None:
+        """Tell what has ended; and what is over by now, since all requests up to then have been carried out."""
+        state = self.state
+        room = TELL_MOST - len(self._told)
+        if room > 0 and len(state.untold) > len(self._told):
+            chosen = {wait.seq for wait in self._told}
+            self._told += [wait for seq, wait in _first(state.untold, TELL_MOST) if seq not in chosen]
+        if room > 0:
+            self._told += state.expire(known_to, room)
+        if self._told:
+            rows = [row_of(wait) for wait in self._told]
+            self.record(r.TOLD, [known_to, state.next_number, rows])
+
+    def _publish(self, told: list[Wait]) -> Callable[[], object]:
+        calls = publish(told)
+        if told:
+            self.outcomes.add(told)
+        passed_over = [] if self.state.memory is None else list(self.state.memory.passed_over())
+        if not calls and not passed_over:
+            return _nothing
+
+        def tell() -> None:
+            for early, event, reason in passed_over:
+                self._owner._failed(early, refused(event, reason))
+            for wait, held in calls:
+                call_all(wait, iter(held if type(held) is list else (held,)))  # type: ignore[arg-type]
+
+        return lambda: self._owner._call(tell)
+
+    # When the disk fails
+
+    def _give_up(self, group: list[Request[Any]], error: BaseException) -> None:
+        """Nothing of this group has happened. Whatever is in the file of it is left behind."""
+        if not isinstance(error, Exception):
+            self.log.failure = self.log.failure or OSError("a write was interrupted")
+        for request in group:
+            if request.error is None:
+                request.error = _copy(error)
+        if not self._is_failing:
+            self._is_failing = True
+            self._report(error)
+        self._is_stale = self._is_stale or bool(self._group)
+        self._revoked.update({wait.seq: wait for wait in self._told})
+        if self._is_stale:
+            try:
+                self._rebuild()
+            except (OSError, StorageError) as unreadable:
+                self._report(unreadable)
+
+    def _rebuild(self) -> None:
+        """Build the state anew from what is acknowledged. Waits that people hold stay the same objects."""
+        known = {**self.state.waits, **self.state.untold, **self._revoked}
+        self.state = recover(self.files, self._owner, known, self.log.position).state
+        self._revoked = {}
+        self._is_stale = False
+
+    def _report(self, error: BaseException) -> None:
+        import logging  # noqa: PLC0415
+
+        logging.getLogger("sojourn.durable").error("%s: %s", self.files, error)
+
+    # The clock
+
+    def _plan_nap(self) -> None:
+        """Have the timer come when something is due."""
+        until = self._next_due()
+        if until is None or not self._is_open or (self._nap_until is not None and self._nap_until <= until):
+            return
+        for task in self._nap:
+            task.cancel()
+        now_ms = self.now_ms()
+        delay_ms = min(max(0, until - now_ms), LONGEST_NAP_MS)
+        self._nap_until = now_ms + delay_ms
+        self._nap = [self.timer.schedule(delay_ms, self._owner._wake)]
+        if delay_ms >= WALL_CHECK_FROM_MS:
+            at_s = self.timer.clock.wall_ns() // 1_000_000_000 + delay_ms // 1000
+            self._nap.append(self.timer.schedule_at(at_s, self._owner._wake))
+
+    def _next_due(self) -> int | None:
+        state = self.state
+        if self.log.failure is not None and (state.untold or state.due.first() is not None):
+            return self.now_ms() + RETRY_MS
+        if state.untold:
+            return self.now_ms()
+        if state.grace_until is not None:
+            return state.grace_until
+        first = state.due.first()
+        return None if first is None else first + 1
+
+
+def _host() -> str:
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "?")
+
+
+def _first(untold: dict[int, Wait], most: int) -> list[tuple[int, Wait]]:
+    return [item for item, _ in zip(untold.items(), range(most), strict=False)]
+
+
+def _copy(error: BaseException) -> BaseException:
+    """For each caller an error of its own: a traceback belongs to one thread."""
+    if isinstance(error, SojournError):
+        return type(error)(*error.args)
+    return StorageError(f"nothing of this was written: {error!r}")
+
+
+def _nothing() -> None:
+    """Nobody has to be called."""
+
+
+def _raising(error: BaseException) -> Callable[[], object]:
+    def call() -> None:
+        raise error
+
+    return call

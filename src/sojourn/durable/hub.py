@@ -1,0 +1,373 @@
+"""`Hub` and `AsyncHub` with a data folder: the verbs of `hub/hub.py`, and those that only a log makes possible."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, SupportsIndex, cast
+
+from .._arguments import check_name, check_whole, not_to_be_copied
+from ..clock import ManualClock
+from ..errors import ConfigError
+from ..hub._coroutines import Coroutines
+from ..hub._ending import check_callback
+from ..hub.hub import NO_LIMIT, Hub
+from ..purgatory.purgatory import OnError, log_error
+from ..rules import Condition, Event, Rule
+from ..rules.duration import Duration, duration_ms
+from ..timer import LatenessHistogram, SystemTimer
+from .engine import Engine
+from .files import DiskFiles, Files
+from .outcomes import check_cursor
+from .sleep import await_told, strand
+from .state import Settings, State
+from .verbs import Verbs
+from .wait import Told, Wait, explanation
+
+if TYPE_CHECKING:
+    from ..clock import Clock
+    from ..rules.event import Number, Source
+
+SEGMENT_BYTES = 64 * 2**20
+
+
+class DurableStats(NamedTuple):
+    """A frozen snapshot."""
+
+    pending: int
+    completed: int
+    expired: int
+    cancelled: int
+    remembered: int
+    """Signals kept for waits that have not come yet."""
+    overdue: LatenessHistogram | None
+    """How long after their deadline the hub was woken; None beside the owner."""
+    last_number: int
+    """Of the last outcome that was told."""
+    clock_steps: int
+    torn_bytes: int
+    """Cut off the end of the log when the folder was opened: nobody was answered for them."""
+    is_failing: bool
+    """Whether the disk refused the last write: then writes are refused until it takes them again."""
+    refused_step_ms: int
+    """How far the wall clock has jumped ahead beyond `max_step`, unconfirmed."""
+
+
+class DurableFace:
+    """What both hubs have in common. `_do` is how a verb waits for its turn.
+
+    `data`           the folder, made if there is none; one hub owns it at a time.
+    `sync`           "always": a call is answered once it is on the disk; "os": once the operating system has it, which
+                     survives the death of the process, not of the machine.
+    `remember`       how long to keep signals for waits that have not come yet; by default not at all.
+    `remember_ids`   how long the ids of ended waits and of signals are known: said again, they count once.
+    `max_pending`    refuse further waits beyond that many, with `HubFullError`.
+    `recover_grace`  how long after a start nothing expires, so that senders can deliver what they could not, with `at`.
+    `max_step`       a jump of the wall clock ahead beyond that is not followed until `confirm_step()`.
+    `keep`           how long outcomes and events stay in the log; `keep_bytes` limits its size.
+    `clock`          for tests: a `ManualClock` runs everything in virtual time, and in the calling thread.
+    `on_error`       told the wait and what one of its callbacks raised, or which early signal it could not use.
+
+    Keys and ids are texts, payloads JSON up to 64 KiB. Closing leaves waits pending in the folder.
+    """
+
+    name: str
+
+    def __init__(
+        self,
+        name: str = "hub",
+        *,
+        data: str | os.PathLike[str] | Files,
+        sync: str = "always",
+        remember: Duration | None = None,
+        remember_most: int = 100_000,
+        remember_ids: Duration = "1 day",
+        remember_ids_most: int = 1_000_000,
+        max_pending: int | None = None,
+        recover_grace: Duration = 0,
+        max_step: Duration = "7 days",
+        keep: Duration = "7 days",
+        keep_bytes: int | None = None,
+        segment_bytes: int = SEGMENT_BYTES,
+        clock: Clock | None = None,
+        on_error: OnError = log_error,
+    ) -> None:
+        check_name(name)
+        check_whole("remember_most", remember_most, 0, NO_LIMIT)
+        check_whole("remember_ids_most", remember_ids_most, 1, NO_LIMIT)
+        check_whole("segment_bytes", segment_bytes, 1, 2**40)
+        if max_pending is not None:
+            check_whole("max_pending", max_pending, 0, NO_LIMIT)
+        if sync not in ("always", "os"):
+            raise ConfigError(f'sync={sync!r} is not known; allowed are "always" and "os"')
+        keep_ms = None if remember is None else duration_ms(remember)
+        settings = Settings(
+            keep_ms, remember_most, duration_ms(remember_ids), remember_ids_most, duration_ms(recover_grace)
+        )
+        self.name = name
+        self._on_error = on_error
+        self._coroutines: Coroutines | None = None
+        self._made_in = threading.get_ident()
+        self._timer = SystemTimer(name, clock=clock)
+        try:
+            self._engine = Engine(
+                name,
+                DiskFiles(data) if isinstance(data, str | os.PathLike) else data,
+                self._timer,
+                self,
+                sync=cast(Any, sync),
+                settings=settings,
+                max_step_ms=duration_ms(max_step),
+                gathers=not isinstance(clock, ManualClock),
+                upkeep={"segment_bytes": segment_bytes, "keep_ms": duration_ms(keep), "keep_bytes": keep_bytes},
+            )
+        except BaseException:
+            self._timer.close()
+            raise
+        self._verbs = Verbs(self._engine, max_pending)
+        self._timer.start()
+
+    def __repr__(self) -> str:
+        is_open = "open" if self._engine._is_open else "closed"
+        return f"<{type(self).__name__} {self.name!r} {is_open}, {self.pending} pending, in {self._engine.files}>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        raise not_to_be_copied(self)
+
+    # What is asked, without a record
+
+    def get(self, id: Wait | str) -> Wait | None:
+        """The wait of that id, pending or, while its id is remembered, ended; None if there is none."""
+        return id if isinstance(id, Wait) else self._engine.look(lambda state: state.find(id))
+
+    def list(
+        self, key: str | None = None, *, rule: str | None = None, due_before: int | None = None
+    ) -> builtins.list[Wait]:
+        """The pending waits, soonest deadline first: on a key, of a rule, due before a time (epoch milliseconds)."""
+        return self._engine.look(lambda state: listed(state, key, rule, due_before))
+
+    def explain(self, id: Wait | str) -> str:
+        """A sentence: how the wait ended, or what it still waits for."""
+        return self._engine.look(lambda state: explained(state, id, self.now_ms()))
+
+    @property
+    def pending(self) -> int:
+        """How many waits are pending. Exact, O(1)."""
+        return len(self._engine.state.waits)
+
+    @property
+    def timer(self) -> SystemTimer:
+        return self._timer
+
+    def now_ms(self) -> int:
+        """The hub's time: milliseconds since the epoch, which never run back."""
+        self._engine.check_process()
+        return self._engine.now_ms()
+
+    def stats(self) -> DurableStats:
+        engine = self._engine
+        return engine.look(
+            lambda state: DurableStats(
+                *counted(state),
+                self._timer.stats().lateness,
+                engine.outcomes.last,
+                state.clock_steps,
+                engine.torn_bytes,
+                engine.log.failure is not None,
+                engine.stamps.refused_ms,
+            )
+        )
+
+    def close(self, *, cancel_pending: bool = False) -> builtins.list[Wait]:
+        """Stop, and let go of the folder, in which waits stay pending; or cancel them first. Returns those that were.
+
+        Whoever waits for one of them in this process is told so, with an error.
+        """
+        if cancel_pending and self._engine._is_open:
+            left = self.list()
+            self._engine.submit(self._verbs.cancel_where(None, "", False))
+            while self._engine.look(lambda state: len(state.untold)):
+                self._engine.wake()
+        else:
+            left = self._engine.close()
+        self._engine.close()
+        self._timer.close()
+        strand(left, self.name)
+        return left
+
+    # What the engine and its waits ask
+
+    def _wake(self) -> None:
+        self._engine.wake()
+
+    def _await_told(self, wait: Wait, timeout: float | None) -> None:
+        await_told(wait, self._engine, self._timer, self._made_in, timeout)
+
+    def _failed(self, wait: Any, exception: BaseException) -> None:
+        try:
+            self._on_error(wait, exception)
+        except Exception as broken:
+            log_error(wait, exception)
+            log_error(wait, broken)
+
+    def _returned(self, wait: Any, returned: Any) -> None:
+        """A callback has returned something: a coroutine is to be run, anything else is of no interest."""
+        if not isinstance(returned, CoroutineType):
+            return
+        if self._coroutines is not None:
+            self._coroutines.run(returned, wait, self._failed)
+            return
+        returned.close()
+        raise TypeError(
+            f"a callback of {wait!r} is a coroutine function, and a Hub has no asyncio loop to run it: use an AsyncHub"
+        )
+
+    def _call(self, tell: Callable[[], object]) -> None:
+        """Call what callbacks there are: here."""
+        tell()
+
+    def confirm_step(self) -> int:
+        """Follow a jump of the wall clock beyond `max_step`; return by how many milliseconds."""
+        moved_ms = self._engine.stamps.confirm()
+        self._engine.wake()
+        return moved_ms
+
+
+class DurableHub(DurableFace, Hub):  # type: ignore[misc]
+    """Waits and signals across threads, in a folder that survives the process: `Hub(name, data=folder)`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def register(self, rule: Rule) -> None:
+        """Make a rule known under its name. Registered again with other words, it is for the waits that follow."""
+        self._engine.submit(self._verbs.register(rule))
+
+    def wait(  # type: ignore[override]
+        self,
+        key: str | list[str],
+        until: str | Condition | None = None,
+        within: Duration | None = None,
+        *,
+        rule: Rule | str | None = None,
+        id: str | None = None,
+        payload: Any = None,
+        callback: Callable[[Wait], object] | None = None,
+    ) -> Wait:
+        """Wait on a key (or a list of keys) until a condition is met, at most `within`; or as a rule says.
+
+        The wait is on the disk when this returns. The same wait again, with the same `id`, is the same wait; another
+        one under its id is an `IdTakenError`. Without an id, saying it twice makes two. `callback(wait)` is called
+        when it has ended, if this process lives to see it.
+        """
+        if callback is not None:
+            check_callback(callback)
+        (wait,) = self._engine.submit(self._verbs.wait_many([key], until, within, rule, [id], [payload]))
+        if callback is not None:
+            wait.add_done_callback(callback)
+        return wait
+
+    def wait_many(  # type: ignore[override]
+        self,
+        keys: Iterable[str | builtins.list[str]],
+        until: str | Condition | None = None,
+        within: Duration | None = None,
+        *,
+        rule: Rule | str | None = None,
+        ids: Iterable[str | None] | None = None,
+        payloads: Iterable[Any] | None = None,
+    ) -> builtins.list[Wait]:
+        """A wait for each key, all under the same condition or rule: all or none."""
+        return self._engine.submit(self._verbs.wait_many(keys, until, within, rule, ids, payloads))
+
+    def signal(  # type: ignore[override]
+        self,
+        key: str,
+        kind: str,
+        source: Source = None,
+        value: Number | None = None,
+        *,
+        id: str | None = None,
+        at: int | None = None,
+    ) -> int:
+        """Tell every wait on the key that something of this kind has happened; return how many that completed.
+
+        The same `id` again counts once. `at` is for senders that could not deliver in time: while `recover_grace`
+        lasts, a signal of a time when nobody ran counts as of then; how many it completes is not known yet.
+        """
+        return self.signal_many([(key, kind, source, value)], ids=[id], ats=[at])
+
+    def signal_many(
+        self,
+        signals: Iterable[Event | tuple[Any, ...]],
+        *,
+        ids: Iterable[str | None] | None = None,
+        ats: Iterable[int | None] | None = None,
+    ) -> int:
+        """Signal each `(key, kind)`, `(key, kind, source)` or `(key, kind, source, value)`, all or none."""
+        return self._engine.submit(self._verbs.signal_many(signals, ids, ats))
+
+    def extend(self, wait: Wait | str, within: Duration) -> bool:  # type: ignore[override]
+        """Move the deadline to `within` from now. False if it has ended, or there is no such wait."""
+        return self._engine.submit(self._verbs.extend(wait, within))
+
+    def cancel(self, wait: Wait | str) -> bool:  # type: ignore[override]
+        """End a wait as cancelled. True exactly for the caller that ended it."""
+        return self._engine.submit(self._verbs.cancel(wait))
+
+    def cancel_where(self, *, rule: str | None = None, key_prefix: str | None = None, dry_run: bool = False) -> int:
+        """Cancel all waits of a rule, or on keys that start so; return how many. One record, however many they are."""
+        return self._engine.submit(self._verbs.cancel_where(rule, key_prefix, dry_run))
+
+    def shift(
+        self, *, rule: str | None = None, key_prefix: str | None = None, by: Duration, dry_run: bool = False
+    ) -> int:
+        """Give all waits of a rule, or on keys that start so, that much more time; return how many. One record."""
+        return self._engine.submit(self._verbs.shift(rule, key_prefix, by, dry_run))
+
+    def outcomes(self, after: int = 0, *, timeout: float | None = 0) -> Iterator[Told]:
+        """The outcomes after that number, in order and without gaps.
+
+        Ends when there is none for `timeout` seconds: by default with the last one there is. None waits for ever, or
+        until the hub is closed.
+        """
+        check_cursor(after)
+        return self._outcomes(after, timeout)
+
+    def _outcomes(self, after: int, timeout: float | None) -> Iterator[Told]:
+        told = self._engine.outcomes
+        while told.wait(after, timeout):
+            for outcome in told.after(after):
+                yield outcome
+                after = outcome.number
+
+
+def listed(state: State, key: str | None, rule: str | None, due_before: int | None) -> list[Wait]:
+    found: Iterable[Wait] = state.waits.values() if key is None else state.watching(key)
+    return sorted(
+        (
+            wait
+            for wait in found
+            if (rule is None or wait.rule == rule) and (due_before is None or wait.deadline < due_before)
+        ),
+        key=lambda wait: wait.deadline,
+    )
+
+
+def explained(state: State, id: Wait | str, now_ms: int) -> str:
+    wait = id if isinstance(id, Wait) else state.find(id)
+    if wait is None:
+        return f"there is no wait {id!r}, or no longer"
+    return wait._conclude().explain() if wait._row is not None else explanation(wait, now_ms)
+
+
+def counted(state: State) -> tuple[int, int, int, int, int]:
+    remembered = 0 if state.memory is None else len(state.memory)
+    counts = state.counts
+    return len(state.waits), counts["completed"], counts["expired"], counts["cancelled"], remembered

@@ -1,0 +1,80 @@
+"""Looking at a data folder beside its owner: what is pending, and why. Nothing is written, nothing is locked."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Iterator
+
+from ..clock import NS_PER_MS, Clock, SystemClock
+from .files import DiskFiles, Files
+from .hub import DurableStats, counted, explained, listed
+from .outcomes import check_cursor, read_outcomes
+from .recovery import recover, replay
+from .segments import headers, layout
+from .state import State
+from .wait import Told, Wait, publish
+
+
+class Reader:
+    """A hub's folder, read only. Each call first reads what the owner has written since the last one."""
+
+    def __init__(self, data: str | os.PathLike[str] | Files, clock: Clock | None = None) -> None:
+        self._files = DiskFiles(data, create=False) if isinstance(data, str | os.PathLike) else data
+        self._clock = SystemClock() if clock is None else clock
+        self._recovered = recover(self._files)
+
+    def __repr__(self) -> str:
+        return f"<Reader of {self._files}, {len(self._recovered.state.waits)} pending>"
+
+    def get(self, id: str) -> Wait | None:
+        """The wait of that id, pending or, while its id is remembered, ended; None if there is none."""
+        return self._state().find(id)
+
+    def list(
+        self, key: str | None = None, *, rule: str | None = None, due_before: int | None = None
+    ) -> builtins.list[Wait]:
+        """The pending waits, soonest deadline first: on a key, of a rule, due before a time (epoch milliseconds)."""
+        return listed(self._state(), key, rule, due_before)
+
+    def explain(self, id: str) -> str:
+        """A sentence: how the wait ended, or what it still waits for."""
+        state = self._state()
+        return explained(state, id, max(state.last_stamp, self._clock.wall_ns() // NS_PER_MS))
+
+    def stats(self) -> DurableStats:
+        state = self._state()
+        torn_bytes = self._recovered.tail.torn_bytes
+        return DurableStats(*counted(state), None, state.next_number - 1, state.clock_steps, torn_bytes, False, 0)
+
+    @property
+    def pending(self) -> int:
+        return len(self._state().waits)
+
+    def outcomes(self, after: int = 0) -> Iterator[Told]:
+        """The outcomes after that number that have been told so far, in order and without gaps."""
+        check_cursor(after)
+        last = self._state().next_number - 1
+        while after < last:
+            for outcome in read_outcomes(self._files, after, last):
+                yield outcome
+                after = outcome.number
+
+    def _state(self) -> State:
+        """As of now. If retention has taken away what comes next, from the last snapshot."""
+        state, tail, count = self._recovered.state, self._recovered.tail, self._recovered.records
+        try:
+            found = headers(self._files, layout(self._files).segments)
+            if not found or found[0].segment > max(1, tail.position.segment):
+                raise FileNotFoundError
+            tail, more = replay(self._files, found, tail.position, state)
+            publish([wait for wait in state.ids.values() if wait._row is not None])
+            self._recovered = self._recovered._replace(tail=tail, records=count + more)
+        except FileNotFoundError:
+            self._recovered = recover(self._files)
+        return self._recovered.state
+
+
+def read(data: str | os.PathLike[str], *, clock: Clock | None = None) -> Reader:
+    """Look at the folder of a durable hub, beside its owner if there is one: list, explain, stats, outcomes."""
+    return Reader(data, clock)

@@ -1,0 +1,173 @@
+"""Snapshots: a state in one file, so that a recovery need not read the log from its beginning.
+
+A snapshot of segment n is the state at its start: what follows from all segments before. It is written beside its
+place, synced, and renamed; it can be thrown away as long as those segments are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from ..errors import DamagedError
+from ..rules import Event, Waiting
+from . import records as r
+from .files import Files
+from .segments import snapshot_name
+from .state import Settings, State, number_of, remembered
+from .wait import Wait
+
+CHUNK = 2_000
+"""Waits in one record."""
+
+
+def write_snapshot(files: Files, segment: int, state: State) -> str:
+    """Keep a state, the one at the start of that segment, under its name."""
+    name = snapshot_name(segment)
+    draft = f"{name}.draft"
+    if draft in files.names():
+        files.remove(draft)
+    file = files.append(draft)
+    try:
+        file.write(r.first_line("SNAPSHOT"))
+        for type_, body in parts(segment, state):
+            file.write(r.framed(type_, r.json_bytes(body), 0))
+        file.sync()
+    finally:
+        file.close()
+    files.rename(draft, name)
+    files.sync_folder()
+    return name
+
+
+def read_snapshot(files: Files, segment: int, state: State) -> None:
+    """Bring a new state to the start of that segment; `DamagedError` if the file is not whole."""
+    name = snapshot_name(segment)
+    data = files.read(name)
+    type_ = None
+    try:
+        for record in r.records(data, r.start_of_records(data, "SNAPSHOT", name), len(data), name):
+            type_ = record.type
+            _LOADERS[type_](state, *r.read_body(record.body))
+    except r.Broken as broken:
+        raise r.damaged(name, broken.offset) from None
+    if type_ != r.SNAPSHOT_END:
+        raise r.damaged(name, len(data))
+
+
+def parts(segment: int, state: State) -> Iterator[r.Entry]:
+    """The records of a snapshot."""
+    plans = [[number, toml] for toml, number in state.plan_numbers.items()]
+    numbers = [state.last_stamp, state.next_seq, state.next_number, state.clock_steps, state.grace_until]
+    counts, settings = dict(state.counts), state.settings._asdict()
+    yield r.SNAPSHOT, [segment, numbers, counts, settings, plans, state.rules, state.held]
+    for waits in (state.waits, state.untold):
+        for chunk in _chunks(waits.values()):
+            yield r.SNAPSHOT_WAITS, [[_wait_row(wait) for wait in chunk]]
+    for signals in _chunks(() if state.memory is None else remembered(state.memory)):
+        yield r.SNAPSHOT_MEMORY, [[_signal_row(event) for event in signals]]
+    for ended in _chunks(wait for wait in state._ended_ids if wait._row is not None):
+        yield r.SNAPSHOT_IDS, [[_ended_row(wait) for wait in ended], []]
+    for known in _chunks(state._signal_order):
+        yield r.SNAPSHOT_IDS, [[], list(known)]
+    yield r.SNAPSHOT_END, []
+
+
+def _wait_row(wait: Wait) -> list[Any]:
+    progress = None if wait._progress is None else wait._progress.to_state()
+    ended = None if wait._ending is None else [wait._ending, wait._ended_at, wait._by]
+    times = (wait.opened_at, wait.deadline, wait.within_ms, wait._cancelled_at)
+    return [wait.seq, wait.given_id, wait.keys, wait._plan_number, *times, wait.payload, progress, ended]
+
+
+def _ended_row(wait: Wait) -> list[Any]:
+    return [*_wait_row(wait), wait._number, wait._row]
+
+
+def _signal_row(event: Event) -> list[Any]:
+    value = str(event.value) if isinstance(event.value, Decimal) else event.value
+    return [event.key, event.kind, event.at, event.source, value]
+
+
+def _head(
+    state: State,
+    segment: int,
+    numbers: list[Any],
+    counts: dict[Any, int],
+    settings: dict[str, Any],
+    plans: list[list[Any]],
+    rules: dict[str, int],
+    held: list[list[Any]],
+) -> None:
+    for number, toml in plans:
+        state.apply(r.RULE, [0, number, toml, False])
+    state.last_stamp, state.next_seq, state.next_number, state.clock_steps, state.grace_until = numbers
+    state.counts, state.settings, state.rules, state.held = counts, Settings(**settings), rules, held
+    state.set_memory(())
+
+
+def _load_waits(state: State, rows: list[list[Any]]) -> None:
+    for row in rows:
+        wait = _loaded(state, row)
+        if wait._ending is None:
+            state.enter(wait)
+        else:
+            state.untold[wait.seq] = wait
+            if wait.given_id is not None:
+                state._ended_ids.append(wait)
+
+
+def _load_ids(state: State, ended: list[list[Any]], known: list[list[Any]]) -> None:
+    for *row, number, told in ended:
+        wait = _loaded(state, row)
+        wait._number, wait._row = number, told
+        state._ended_ids.append(wait)
+    for stamp, given_id in known:
+        state.know_signal(given_id, stamp)
+
+
+def _loaded(state: State, row: list[Any]) -> Wait:
+    seq, given_id, keys, plan_number, opened_at, deadline, within_ms, cancelled_at, payload, progress, ended = row
+    wait = state.new_wait(seq, plan_number)
+    wait.given_id, wait.keys, wait.payload = given_id, tuple(keys), payload
+    wait.opened_at, wait.deadline, wait.within_ms, wait._cancelled_at = opened_at, deadline, within_ms, cancelled_at
+    if progress is not None:
+        wait._progress = Waiting.from_state(wait._plan.rule, progress)
+    if ended is not None:
+        wait._ending, wait._ended_at, wait._by = ended
+    if given_id is not None:
+        state.ids[given_id] = wait
+    return wait
+
+
+def _load_memory(state: State, rows: list[list[Any]]) -> None:
+    if state.memory is None:
+        raise DamagedError("a snapshot has signals to remember, and settings that remember none")
+    for key, kind, at, source, value in rows:
+        event = Event(key, kind, at, source, number_of(value))
+        state.memory.keep(event, state.memory.look(key))
+
+
+def _end(state: State) -> None:
+    """All of it was there."""
+
+
+def _chunks(items: Any) -> Iterator[list[Any]]:
+    chunk = []
+    for item in items:
+        chunk.append(item)
+        if len(chunk) == CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+_LOADERS: dict[int, Any] = {
+    r.SNAPSHOT: _head,
+    r.SNAPSHOT_WAITS: _load_waits,
+    r.SNAPSHOT_MEMORY: _load_memory,
+    r.SNAPSHOT_IDS: _load_ids,
+    r.SNAPSHOT_END: _end,
+}

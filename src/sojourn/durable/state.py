@@ -1,0 +1,403 @@
+"""The state: what follows from the records of a log, one after the other. No clock, no thread, no I/O.
+
+A hub applies each record before it writes it, and a recovery applies those that it reads: `apply` is the same, so a hub
+that was killed goes on as if nothing had happened. What a record does to a wait is for the law to say
+(`hub/_law.py`, `rules/`). An outcome is told by a record of its own, which must agree with the law: else the log or
+this code is wrong, and we stop.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import DamagedError
+from ..hub._law import hear, last_instant, unmet
+from ..hub._memory import Memory
+from ..hub._plan import Plan
+from ..rules import Event, Rule
+from . import records as r
+from .due import Due
+from .wait import Wait
+
+if TYPE_CHECKING:
+    from ..rules.outcome import Ending
+    from .wait import Owner
+
+
+class Settings(NamedTuple):
+    """What changes the meaning of later records: so it is in the log too, at each start."""
+
+    remember_ms: int | None = None
+    """How long signals are kept for waits that have not come yet."""
+    remember_most: int = 100_000
+    ids_ms: int = 86_400_000
+    """How long the ids of ended waits and of signals are known."""
+    ids_most: int = 1_000_000
+    grace_ms: int = 0
+
+
+class State:
+    """Rules, pending waits, remembered signals and ids, and the next numbers.
+
+    Invariants (`check`): a wait is on the lists of its keys and expected in `due` iff it is pending; what has ended is
+    `untold` until a record tells it; numbers of outcomes have no gaps.
+    """
+
+    def __init__(self, owner: Owner | None = None, known: dict[int, Wait] | None = None) -> None:
+        self.owner = owner
+        self.settings = Settings()
+        self.plans: dict[int, Plan] = {}
+        self.plan_numbers: dict[str, int] = {}
+        """Of each rule, by its text."""
+        self.rules: dict[str, int] = {}
+        """The plan of each registered rule, by name: the last one registered."""
+        self.reads_values = False
+        """Whether a rule reads more of a signal than its kind."""
+        self.waits: dict[int, Wait] = {}
+        self.by_key: dict[str, dict[int, Wait] | Wait] = {}
+        self.ids: dict[str, Wait] = {}
+        self.signal_ids: set[str] = set()
+        self.due = Due()
+        self.untold: dict[int, Wait] = {}
+        self.fresh: list[Wait] = []
+        """What the last records ended: whoever applies them takes it."""
+        self.memory: Memory | None = None
+        self.held: list[list[Any]] = []
+        """Signals that wait for the end of the grace: event time, record, and the next wait's number then."""
+        self.grace_until: int | None = None
+        self.next_seq = self.next_number = 1
+        self.last_stamp = 0
+        self.counts: dict[Ending, int] = {"completed": 0, "expired": 0, "cancelled": 0}
+        self.clock_steps = 0
+        self._ended_ids: deque[Wait] = deque()
+        self._signal_order: deque[tuple[int, str]] = deque()
+        self._known = known or {}
+        """Waits that people hold, to be used again when the state is built anew."""
+        self._apply: dict[int, Callable[..., Any]] = {
+            r.START: self._start,
+            r.RULE: self._rule,
+            r.WAIT: self._open,
+            r.SIGNAL: self._signal,
+            r.EXTEND: self._extend,
+            r.CANCEL: self._cancel,
+            r.CANCEL_WHERE: self._cancel_where,
+            r.SHIFT: self._shift,
+            r.TOLD: self._tell,
+            r.CLOCK: self._clock,
+            r.GRACE_OVER: self._end_grace,
+            r.CLOSE: self._close,
+        }
+
+    def apply(self, type_: int, body: Any) -> Any:
+        """Let what a record says happen; what is returned depends on its type."""
+        stamp = body[0]
+        if stamp > self.last_stamp:
+            self.last_stamp = stamp
+        return self._apply[type_](*body)
+
+    # What happens
+
+    def _start(self, stamp: int, settings: dict[str, Any], about: dict[str, Any]) -> None:
+        """A hub has opened the folder; for a while it only listens."""
+        self.settings = Settings(**settings)
+        if self.settings.grace_ms:
+            self.grace_until = stamp + self.settings.grace_ms
+        else:
+            self._end_grace(stamp)
+        self.set_memory([] if self.memory is None else list(remembered(self.memory)))
+
+    def _close(self, stamp: int) -> None:
+        """The hub was closed, in peace."""
+
+    def _clock(self, stamp: int, wall_ms: int, is_followed: bool) -> None:
+        self.clock_steps += 1
+
+    def _rule(self, stamp: int, number: int, toml: str, is_registered: bool) -> None:
+        if number not in self.plans:
+            plan = self.plans[number] = Plan(Rule.from_toml(toml))
+            self.plan_numbers[toml] = number
+            self.reads_values |= not plan._counts_only
+        if is_registered:
+            self.rules[self.plans[number].rule.name] = number
+
+    def _open(
+        self,
+        stamp: int,
+        first_seq: int,
+        plan_number: int,
+        within_ms: int,
+        keys: list[str | list[str]],
+        ids: list[str | None] | None,
+        payloads: list[Any] | None,
+    ) -> list[Wait]:
+        opened = []
+        self.next_seq = first_seq + len(keys)
+        deadline = stamp + within_ms
+        for i, key in enumerate(keys):
+            wait = self.new_wait(first_seq + i, plan_number)
+            wait.keys = (key,) if isinstance(key, str) else tuple(key)
+            wait.opened_at, wait.deadline, wait.within_ms = stamp, deadline, within_ms
+            wait.payload = None if payloads is None else payloads[i]
+            if ids is not None and (given_id := ids[i]) is not None:
+                wait.given_id = given_id
+                self.ids[given_id] = wait
+            self.enter(wait)
+            opened.append(wait)
+            if self.memory is not None:
+                looks = [self.memory.look(key) for key in wait.keys]
+                for event in self.memory.recall(looks, stamp, wait):  # type: ignore[arg-type]
+                    if wait._ending is None:
+                        hear(wait, event)
+        return opened
+
+    def _signal(
+        self,
+        stamp: int,
+        kinds: str | list[str],
+        keys: list[str],
+        sources: list[str | int | None] | None,
+        values: list[int | float | str | None] | None,
+        ids: list[str | None] | None,
+        ats: list[int | None] | None,
+    ) -> int:
+        before = len(self.fresh)
+        for i, key in enumerate(keys):
+            kind = kinds if isinstance(kinds, str) else kinds[i]
+            if ids is not None and (given_id := ids[i]) is not None:
+                self.know_signal(given_id, stamp)
+            source = None if sources is None else sources[i]
+            value = None if values is None else values[i]
+            at = stamp if ats is None else ats[i]
+            signal: list[Any] = [stamp if at is None else at, key, kind, source, value, self.next_seq]
+            if self.grace_until is None:
+                self._spread(*signal)
+            else:
+                self.held.append(signal)
+        return len(self.fresh) - before
+
+    def _spread(self, at: int, key: str, kind: str, source: Any, value: Any, before_seq: int) -> None:
+        """Let a signal count for all who waited on its key when it came."""
+        event = Event(key, kind, at, source, number_of(value))
+        if self.memory is not None:
+            self.memory.keep(event, self.memory.look(key))
+        found = self.by_key.get(key)
+        if found is None:
+            return
+        for wait in (found,) if isinstance(found, Wait) else tuple(found.values()):
+            plan = wait._plan
+            if kind in plan.kinds and wait.seq < before_seq and plan.refusal(event) is None:
+                hear(wait, event)
+
+    def _extend(self, stamp: int, seq: int, deadline: int) -> bool:
+        self._release(stamp)
+        wait = self.waits.get(seq)
+        if wait is None or not self.can_move(wait, stamp):
+            return False
+        wait._extend_to(deadline, stamp)
+        return True
+
+    def _cancel(self, stamp: int, seq: int) -> bool:
+        self._release(stamp)
+        wait = self.waits.get(seq)
+        return wait is not None and self._cancel_one(wait, stamp)
+
+    def _cancel_one(self, wait: Wait, stamp: int) -> bool:
+        if stamp > last_instant(wait):
+            return False  # it is overdue: it expires instead
+        if wait._cancelled_at is None:
+            self.end(wait, "cancelled", stamp, "cancel")
+        else:
+            self.end(wait, *unmet(wait))
+        return True
+
+    def _cancel_where(self, stamp: int, rule: str | None, key_prefix: str | None) -> int:
+        self._release(stamp)
+        return sum([self._cancel_one(wait, stamp) for wait in list(self.matching(rule, key_prefix))])
+
+    def _shift(self, stamp: int, rule: str | None, key_prefix: str | None, by_ms: int) -> int:
+        self._release(stamp)
+        found = [wait for wait in self.matching(rule, key_prefix) if self.can_move(wait, stamp)]
+        for wait in found:
+            wait._extend_to(wait.deadline + by_ms, stamp)
+        return len(found)
+
+    def _tell(self, stamp: int, first_number: int, rows: list[list[Any]]) -> list[Wait]:
+        if first_number != self.next_number:
+            raise DamagedError(f"outcome {first_number} was told where {self.next_number} comes next: one is missing")
+        told = []
+        for row in rows:
+            wait = self.untold.pop(row[0], None) or self._expired(row[0])
+            if wait is None or row[6] != wait._ending or row[7] != wait._ended_at:
+                raise DamagedError(f"outcome {self.next_number} {row!r} is not what the law says of {wait!r}")
+            wait._number, wait._row = self.next_number, row
+            self.next_number += 1
+            told.append(wait)
+        self._forget_ids(stamp)
+        return told
+
+    def _expired(self, seq: int) -> Wait | None:
+        """Only being told ends what falls due."""
+        wait = self.waits.get(seq)
+        if wait is not None:
+            self.end(wait, *unmet(wait))
+            self.fresh.pop()
+            del self.untold[seq]
+        return wait
+
+    def _end_grace(self, stamp: int) -> None:
+        """Those who could not deliver have had their time."""
+        self.grace_until = None
+        self._release(stamp)
+
+    def _release(self, stamp: int) -> None:
+        """Let the signals held so far count, in the order of their times."""
+        if self.held:
+            held, self.held = sorted(self.held, key=lambda signal: signal[0]), []
+            for signal in held:
+                self._spread(*signal)
+
+    # What others ask
+
+    def matching(self, rule: str | None, key_prefix: str | None) -> Iterator[Wait]:
+        """The pending waits of a rule, on a key that starts so."""
+        for wait in self.waits.values():
+            if (rule is None or wait._plan.rule.name == rule) and (
+                key_prefix is None or any(key.startswith(key_prefix) for key in wait.keys)
+            ):
+                yield wait
+
+    def can_move(self, wait: Wait, stamp: int) -> bool:
+        """Whether its deadline can still be moved."""
+        return wait._cancelled_at is None and stamp <= wait.deadline
+
+    def watching(self, key: str) -> Iterable[Wait]:
+        found = self.by_key.get(key, ())
+        return (found,) if isinstance(found, Wait) else found.values() if isinstance(found, dict) else ()
+
+    def find(self, wait_id: str) -> Wait | None:
+        """By the id that it was given, or by the number that stands for one."""
+        if wait_id.startswith("#") and wait_id[1:].isdigit():
+            seq = int(wait_id[1:])
+            return self.waits.get(seq) or self.untold.get(seq)
+        return self.ids.get(wait_id)
+
+    def expire(self, now_ms: int, most: int) -> list[Wait]:
+        """End what is over by now, at most so many; nothing while the grace lasts."""
+        ended: list[Wait] = []
+        while self.grace_until is None and len(ended) < most:
+            first = self.due.first()
+            if first is None or first >= now_ms:
+                break
+            for seq in self.due.at(first, most - len(ended)):
+                wait = self.waits[seq]
+                self.end(wait, *unmet(wait))
+                ended.append(wait)
+        return ended
+
+    def set_memory(self, events: Iterable[Event]) -> None:
+        """Begin to remember signals as the settings say, with these."""
+        keep_ms, most, *_ = self.settings
+        self.memory = None if keep_ms is None else Memory(keep_ms, most)
+        if self.memory is not None:
+            for event in events:
+                self.memory.keep(event, self.memory.look(event.key))
+
+    # Waits come and go
+
+    def new_wait(self, seq: int, plan_number: int) -> Wait:
+        wait = self._known.pop(seq, None) if self._known else None
+        if wait is None:
+            wait = Wait.__new__(Wait)
+            wait._callbacks = None
+        wait.seq, wait._state, wait._plan_number, wait._plan = seq, self, plan_number, self.plans[plan_number]
+        wait._progress = wait._cancelled_at = wait._ending = wait._by = wait._row = wait.given_id = None
+        wait._is_told = False
+        return wait
+
+    def enter(self, wait: Wait) -> None:
+        """Take a pending wait in."""
+        seq, by_key = wait.seq, self.by_key
+        self.waits[seq] = wait
+        for key in wait.keys:
+            there = by_key.get(key)
+            if there is None:
+                by_key[key] = wait
+            elif isinstance(there, dict):
+                there[seq] = wait
+            else:
+                by_key[key] = {there.seq: there, seq: wait}
+        wait._due = last_instant(wait)
+        self.due.add(wait._due, seq)
+
+    def expect_end(self, wait: Wait) -> None:
+        """Its last instant has moved."""
+        self.due.remove(wait._due, wait.seq)
+        wait._due = last_instant(wait)
+        self.due.add(wait._due, wait.seq)
+
+    def end(self, wait: Wait, ending: Ending, at: int, by: str | None) -> None:
+        """Where every wait ends, once. It stays untold until a record tells it."""
+        seq, by_key = wait.seq, self.by_key
+        del self.waits[seq]
+        for key in wait.keys:
+            there = by_key[key]
+            if isinstance(there, dict) and len(there) > 1:
+                del there[seq]
+            else:
+                del by_key[key]
+        self.due.remove(wait._due, seq)
+        wait._ending, wait._ended_at, wait._by = ending, at, by
+        self.counts[ending] += 1
+        self.untold[seq] = wait
+        self.fresh.append(wait)
+        if wait.given_id is not None:
+            self._ended_ids.append(wait)
+
+    # Ids
+
+    def know_signal(self, given_id: str, stamp: int) -> None:
+        oldest, order = stamp - self.settings.ids_ms, self._signal_order
+        while order and (order[0][0] < oldest or len(order) >= self.settings.ids_most):
+            self.signal_ids.discard(order.popleft()[1])
+        self.signal_ids.add(given_id)
+        order.append((stamp, given_id))
+
+    def _forget_ids(self, stamp: int) -> None:
+        """Let go of the ids of waits that ended long ago, or are too many."""
+        oldest, ended = stamp - self.settings.ids_ms, self._ended_ids
+        while ended and ended[0]._row is not None:
+            if ended[0]._ended_at >= oldest and len(ended) <= self.settings.ids_most:
+                break
+            wait = ended.popleft()
+            if wait.given_id is not None and self.ids.get(wait.given_id) is wait:
+                del self.ids[wait.given_id]
+
+    def check(self) -> None:
+        """Prove the invariants."""
+        assert self.waits.keys().isdisjoint(self.untold)
+        listed = {(key, wait.seq) for key in self.by_key for wait in self.watching(key)}
+        assert listed == {(key, wait.seq) for wait in self.waits.values() for key in wait.keys}
+        assert all(wait._due == last_instant(wait) for wait in self.waits.values())
+        assert all(wait._ending is None for wait in self.waits.values())
+        assert all(wait._ending is not None for wait in self.untold.values())
+        assert all(wait.given_id == given_id for given_id, wait in self.ids.items())
+        told = sum(self.counts.values()) - len(self.untold)
+        assert self.next_number == told + 1
+        assert self.next_seq == len(self.waits) + sum(self.counts.values()) + 1
+
+
+def number_of(value: int | float | str | None) -> int | float | Decimal | None:
+    """A value as a record has it, as it was: a decimal is written as a text."""
+    return Decimal(value) if isinstance(value, str) else value
+
+
+def remembered(memory: Memory) -> Iterator[Event]:
+    """All that a memory has kept, oldest first."""
+    behind: dict[int, int] = {}
+    for entry in memory._entries:
+        i = behind.get(id(entry), 0)
+        behind[id(entry)] = i + 1
+        yield entry.value[i]

@@ -1,0 +1,199 @@
+"""A disk in memory that remembers everything that was done to it, and can lose what was not synced.
+
+Every change is an operation in `journal`. `disk_after` gives what a crash after some of them may leave: what was synced
+is there; of the rest, as the chooser says, each sector of a write and each change of the folder is there or not. Faults
+can be planted for the operations to come: a full disk, an error on sync, a read-only file system.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from random import Random
+from typing import Any, NamedTuple
+
+from sojourn.durable.files import owned
+
+SECTOR = 16
+"""Bytes that are written as one: so small that records of a few bytes are torn too."""
+
+
+class Op(NamedTuple):
+    what: str
+    name: str = ""
+    data: bytes = b""
+    to: str = ""
+
+
+class FaultyAppender:
+    def __init__(self, files: FaultyFiles, name: str) -> None:
+        self._files, self._name = files, name
+
+    def write(self, data: bytes) -> None:
+        self._files._write(self._name, data)
+
+    def sync(self) -> None:
+        self._files._fail_if_asked("sync")
+        self._files._do(Op("sync", self._name))
+
+    def close(self) -> None:
+        self._files._owners.discard(self._name)
+
+
+class FaultyFiles:
+    """`room` is how many bytes may still be written; `failing` maps "write", "sync" and "create" to errors."""
+
+    def __init__(self, contents: dict[str, bytes] | None = None) -> None:
+        self.contents = dict(contents or {})
+        self.base = dict(self.contents)
+        self.journal: list[Op] = []
+        self.room: int | None = None
+        self.failing: dict[str, int] = {}
+        self._owners: set[str] = set()
+        self._locks: dict[str, dict[str, Any]] = {}
+
+    def __repr__(self) -> str:
+        return "memory"
+
+    def names(self) -> list[str]:
+        return sorted(self.contents)
+
+    def size(self, name: str) -> int:
+        return len(self.read(name))
+
+    def read(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
+        if name not in self.contents:
+            raise FileNotFoundError(name)
+        return self.contents[name][offset : None if length is None else offset + length]
+
+    def append(self, name: str) -> FaultyAppender:
+        if name not in self.contents:
+            self._fail_if_asked("create")
+            self.contents[name] = b""
+            self._do(Op("create", name))
+        return FaultyAppender(self, name)
+
+    def rename(self, name: str, to: str) -> None:
+        self.contents[to] = self.contents.pop(name)
+        self._do(Op("rename", name, to=to))
+
+    def remove(self, name: str) -> None:
+        del self.contents[name]
+        self._do(Op("remove", name))
+
+    def sync_folder(self) -> None:
+        self._fail_if_asked("sync")
+        self._do(Op("sync_folder"))
+
+    def lock(self, name: str, owner: dict[str, Any]) -> FaultyAppender:
+        if name in self._owners:
+            raise owned("memory", json.dumps(self._locks[name]).encode())
+        self._owners.add(name)
+        self._locks[name] = owner
+        return FaultyAppender(self, name)
+
+    def flip(self, name: str, offset: int, bit: int = 0) -> None:
+        """Damage at rest."""
+        data = bytearray(self.contents[name])
+        data[offset] ^= 1 << bit
+        self.contents[name] = bytes(data)
+
+    def _write(self, name: str, data: bytes) -> None:
+        self._fail_if_asked("write")
+        if self.room is not None and len(data) > self.room:
+            data, self.room = data[: self.room], 0
+            self._put(name, data)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if self.room is not None:
+            self.room -= len(data)
+        self._put(name, data)
+
+    def _put(self, name: str, data: bytes) -> None:
+        self.contents[name] += data
+        self._do(Op("write", name, data))
+
+    def _do(self, op: Op) -> None:
+        self.journal.append(op)
+
+    def _fail_if_asked(self, what: str) -> None:
+        if what in self.failing:
+            raise OSError(self.failing[what], os.strerror(self.failing[what]))
+
+
+Chooser = Callable[[], bool]
+"""Whether something that was not synced has reached the disk."""
+
+
+def all_of_it() -> bool:
+    return True
+
+
+def none_of_it() -> bool:
+    return False
+
+
+def some_of_it(seed: int) -> Chooser:
+    random = Random(seed)
+    return lambda: random.random() < 0.5
+
+
+class _File:
+    def __init__(self, synced: bytes = b"") -> None:
+        self.synced = synced
+        self.written: list[bytes] = []
+
+    def sync(self) -> None:
+        self.synced, self.written = self.synced + b"".join(self.written), []
+
+    def left(self, chooser: Chooser) -> bytes:
+        """Sectors that were not written are zeros, as far as the file is long; its length may lag behind as well."""
+        data = bytearray(self.synced)
+        for written in self.written:
+            for i in range(0, len(written), SECTOR):
+                sector = written[i : i + SECTOR]
+                data += sector if chooser() else bytes(len(sector))
+        while len(data) > len(self.synced) and not any(data[-SECTOR:]):
+            del data[max(len(self.synced), len(data) - SECTOR) :]
+        return bytes(data)
+
+
+def disk_after(base: dict[str, bytes], journal: list[Op], chooser: Chooser) -> FaultyFiles:
+    """What a crash after these operations may leave."""
+    live = {name: _File(data) for name, data in base.items()}
+    durable: dict[str, _File] = dict(live)
+    changes: list[Op] = []
+    for op in journal:
+        match op.what:
+            case "create":
+                live[op.name] = _File()
+            case "write":
+                live[op.name].written.append(op.data)
+            case "sync":
+                live[op.name].sync()
+            case "rename":
+                live[op.to] = live.pop(op.name)
+            case "remove":
+                del live[op.name]
+            case "sync_folder":
+                durable, changes = dict(live), []
+        if op.what in ("create", "rename", "remove"):
+            changes.append(op)
+    folder = dict(durable)
+    made: dict[str, _File] = {}
+    for op in changes:  # in their order: a journaling file system does not swap them, but may lose the last
+        if not chooser():
+            break
+        _change(folder, live, made, op)
+    return FaultyFiles({name: file.left(chooser) for name, file in folder.items()})
+
+
+def _change(folder: dict[str, _File], live: dict[str, _File], made: dict[str, _File], op: Op) -> None:
+    if op.what == "create":
+        made[op.name] = folder[op.name] = live.get(op.name) or _File()
+    elif op.what == "rename" and op.name in folder:
+        folder.pop(op.name)
+        folder[op.to] = live.get(op.to) or _File()
+    else:
+        folder.pop(op.name, None)

@@ -1,0 +1,63 @@
+"""A durable hub on virtual time and a disk in memory; and what must be the same after a recovery."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sojourn as sj
+from durable.faulty_files import FaultyFiles
+from sojourn.durable import DurableHub
+from sojourn.durable.recovery import recover
+from sojourn.durable.snapshot import parts
+from sojourn.durable.state import State
+from sojourn.testing import ManualClock
+
+WALL_MS = 1_700_000_000_000
+
+SHIPPED = sj.Rule("shipped", opens="order", until=sj.all_of("paid", "packed"), within=1_000, cancels="void")
+FUNDED = sj.Rule("funded", opens="order", until=sj.total("coin", at_least=10), within=1_000)
+
+
+class Scene:
+    """`told` lists the ids whose callbacks were called."""
+
+    def __init__(self, files: FaultyFiles | None = None, clock: ManualClock | None = None, **options: Any) -> None:
+        self.files = files or FaultyFiles()
+        self.clock = clock or ManualClock(wall_ms=WALL_MS)
+        self.told: list[str] = []
+        self.options = options
+        self.hub = self.open()
+
+    def open(self, **options: Any) -> DurableHub:
+        hub = sj.Hub("scene", data=self.files, clock=self.clock, **self.options | options)  # type: ignore[call-arg]
+        assert isinstance(hub, DurableHub)
+        self.hub = hub
+        return hub
+
+    def reopen(self, down_ms: int = 0, **options: Any) -> DurableHub:
+        self.hub.close()
+        self.clock.advance(down_ms)
+        return self.open(**options)
+
+    def crash(self) -> None:
+        """The process is gone, and nothing was said."""
+        self.hub.timer.close()
+        self.files._owners.clear()
+
+    def note(self, wait: Any) -> None:
+        self.told.append(wait.id)
+
+    def check(self) -> None:
+        """The running state keeps its promises, and is the one that the log gives."""
+        state = self.hub._engine.state
+        state.check()
+        assert picture(state) == picture(recover(self.files).state)
+
+
+def picture(state: State) -> list[Any]:
+    """All that a state is, as a snapshot has it."""
+    return [[type_, plain(body)] for type_, body in parts(0, state)]
+
+
+def plain(body: Any) -> Any:
+    return [plain(item) for item in body] if isinstance(body, list | tuple) else body

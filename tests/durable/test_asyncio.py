@@ -1,0 +1,97 @@
+"""A durable hub on a loop, which never waits for the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sojourn as sj
+from durable.faulty_files import FaultyFiles
+from durable.scene import WALL_MS
+from sojourn.durable.async_hub import AsyncDurableHub
+from sojourn.testing import ManualClock
+
+
+def hub_in(folder: Any, **options: Any) -> AsyncDurableHub:
+    hub = sj.AsyncHub("loop", data=folder, **options)
+    assert isinstance(hub, AsyncDurableHub)
+    return hub
+
+
+def test_verbs_are_awaited_and_answered_once_they_are_safe(tmp_path: Path) -> None:
+    async def main() -> None:
+        told: list[str] = []
+
+        async def note(wait: Any) -> None:
+            told.append(wait.id)
+
+        async with hub_in(tmp_path) as hub:
+            await hub.register(sj.Rule("shipped", opens="order", until="paid", within="1 h"))
+            opening = hub.wait("k", rule="shipped", id="w", callback=note)
+            wait = await opening.opened()
+            assert wait.id == "w"
+            waits = await hub.wait_many(["a", "b"], "paid", "1 h")
+            answers = await asyncio.gather(*(hub.signal("a", "other") for _ in range(20)))
+            assert answers == [0] * 20
+            assert await hub.signal_many([("k", "paid"), ("a", "paid")]) == 2
+            assert (await opening).number == 1
+            assert await hub.extend(waits[1], "2 h")
+            assert await hub.shift(key_prefix="b", by="1 h") == 1
+            assert await hub.cancel(waits[1])
+            assert await hub.cancel_where(key_prefix="") == 0
+            assert [outcome.number async for outcome in hub.outcomes()] == [1, 2, 3]
+            with pytest.raises(sj.IdTakenError):
+                await hub.wait("other", rule="shipped", id="w").opened()
+        assert told == ["w"]
+
+    asyncio.run(main())
+
+
+def test_outcomes_are_waited_for_without_stopping_the_loop(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with hub_in(tmp_path) as hub:
+            opening = hub.wait("k", "paid", "1 h")
+
+            async def follow() -> int:
+                async for outcome in hub.outcomes(timeout=None):
+                    return outcome.number
+                return 0
+
+            following = asyncio.create_task(follow())
+            await opening.opened()
+            await asyncio.sleep(0)
+            await hub.signal("k", "paid")
+            assert await following == 1
+
+    asyncio.run(main())
+
+
+def test_on_a_manual_clock_everything_happens_in_the_calling_thread() -> None:
+    async def main() -> None:
+        clock = ManualClock(wall_ms=WALL_MS)
+        files = FaultyFiles()
+        async with hub_in(files, clock=clock) as hub:
+            opening = hub.wait("k", "paid", 100)
+            clock.advance(101)
+            assert (await opening).outcome == "expired"
+            files.room = 0
+            with pytest.raises(sj.DiskError):
+                await hub.signal("k", "paid")
+            files.room = None
+
+    asyncio.run(main())
+
+
+def test_closing_tells_those_who_await(tmp_path: Path) -> None:
+    async def main() -> None:
+        hub = hub_in(tmp_path)
+        wait = await hub.wait("k", "paid", "1 h").opened()
+        future = wait.future()
+        await asyncio.get_running_loop().run_in_executor(None, hub.close)
+        with pytest.raises(sj.PurgatoryClosedError):
+            await future
+
+    asyncio.run(main())

@@ -1,0 +1,220 @@
+"""Bugs for the durable hub: the log, recovery, numbers, ids, time, and a disk that fails."""
+
+from __future__ import annotations
+
+from .mutant import Mutant
+
+ROOM = "src/sojourn/durable"
+
+MUTANTS = [
+    # The log
+    Mutant(
+        "answered before the sync",
+        f"{ROOM}/log.py",
+        '            self._file.write(data)\n            if self._sync == "always":\n                self._file.sync()\n',
+        "            self._file.write(data)\n",
+    ),
+    Mutant(
+        "a new segment is not synced",
+        f"{ROOM}/log.py",
+        "                file.write(data)\n                file.sync()\n",
+        "                file.write(data)\n",
+    ),
+    Mutant(
+        "the name of a new segment is not synced", f"{ROOM}/log.py", "                self.files.sync_folder()\n", ""
+    ),
+    Mutant(
+        "the old segment is not synced before the next",
+        f"{ROOM}/log.py",
+        'if self._file is not None and self._sync == "os" and self.failure is None:',
+        "if False:",
+    ),
+    Mutant(
+        "a failed write is followed by another into the same file",
+        f"{ROOM}/engine.py",
+        "        if self.log.failure is not None:\n            self.log.start_segment",
+        "        if False:\n            self.log.start_segment",
+    ),
+    Mutant(
+        "what failed counts in the running hub",
+        f"{ROOM}/engine.py",
+        "self._is_stale = self._is_stale or bool(self._group)",
+        "pass",
+    ),
+    Mutant(
+        "the state is built anew beyond what was answered",
+        f"{ROOM}/engine.py",
+        "recover(self.files, self._owner, known, self.log.position)",
+        "recover(self.files, self._owner, known)",
+    ),
+    Mutant("waits that people hold are lost when the disk fails", f"{ROOM}/engine.py", "**self._revoked}", "}"),
+    Mutant(
+        "the checksum is not looked at",
+        f"{ROOM}/records.py",
+        "if crc == CRC.unpack_from(view, offset + HEADER.size)[0] else None",
+        "",
+    ),
+    Mutant(
+        "the checksum leaves out the header",
+        f"{ROOM}/records.py",
+        "crc32c(body, crc32c(header))",
+        "crc32c(body, crc32c(bytes(16)))",
+    ),
+    Mutant(
+        "damage is taken for a torn tail",
+        f"{ROOM}/segments.py",
+        "if end is not None or was_synced(data, broken.offset):",
+        "if False:",
+    ),
+    Mutant(
+        "a torn tail is taken for damage",
+        f"{ROOM}/segments.py",
+        "if end is not None or was_synced(data, broken.offset):",
+        "if True:",
+    ),
+    Mutant(
+        "what is behind the end of a segment counts",
+        f"{ROOM}/segments.py",
+        "end = found[i + 1].previous_end if i + 1 < len(found) else last_end",
+        "end = last_end",
+    ),
+    Mutant(
+        "a missing segment is not noticed",
+        f"{ROOM}/segments.py",
+        "(found and number != found[-1].segment + 1)",
+        "False",
+    ),
+    Mutant(
+        "the tail is cut too far",
+        f"{ROOM}/segments.py",
+        "        reached = broken.offset\n",
+        "        reached = offset\n",
+    ),
+    # Snapshots and retention
+    Mutant(
+        "a snapshot ahead of its log",
+        f"{ROOM}/upkeep.py",
+        "recover(files, until=Position(header.segment - 1, header.previous_end)).state",
+        "recover(files).state",
+    ),
+    Mutant(
+        "a snapshot forgets the untold",
+        f"{ROOM}/snapshot.py",
+        "for waits in (state.waits, state.untold):",
+        "for waits in (state.waits,):",
+    ),
+    Mutant(
+        "a snapshot forgets the evidence", f"{ROOM}/snapshot.py", "    if progress is not None:\n", "    if False:\n"
+    ),
+    Mutant(
+        "a snapshot forgets what cancels",
+        f"{ROOM}/snapshot.py",
+        "wait.within_ms, wait._cancelled_at = opened_at, deadline, within_ms, cancelled_at",
+        "wait.within_ms, wait._cancelled_at = opened_at, deadline, within_ms, None",
+    ),
+    Mutant(
+        "a snapshot forgets the ids of signals",
+        f"{ROOM}/snapshot.py",
+        "        state.know_signal(given_id, stamp)\n",
+        "        pass\n",
+    ),
+    Mutant("half a snapshot will do", f"{ROOM}/snapshot.py", "    if type_ != r.SNAPSHOT_END:\n", "    if False:\n"),
+    Mutant(
+        "segments go before two snapshots have them",
+        f"{ROOM}/upkeep.py",
+        "if header.segment >= before or not",
+        "if not",
+    ),
+    # Numbers, ids, the law
+    Mutant(
+        "a number is given twice",
+        f"{ROOM}/state.py",
+        "            self.next_number += 1\n",
+        "            self.next_number += len(told) != 1\n",
+    ),
+    Mutant(
+        "a number is left out",
+        f"{ROOM}/state.py",
+        "        if first_number != self.next_number:\n",
+        "        self.next_number = max(first_number, self.next_number)\n        if False:\n",
+    ),
+    Mutant(
+        "an id is known for ever",
+        f"{ROOM}/state.py",
+        "if ended[0]._ended_at >= oldest and len(ended) <= self.settings.ids_most:",
+        "if True:",
+    ),
+    Mutant(
+        "an id is forgotten at once",
+        f"{ROOM}/state.py",
+        "if ended[0]._ended_at >= oldest and len(ended) <= self.settings.ids_most:",
+        "if False:",
+    ),
+    Mutant(
+        "a signal with a known id counts",
+        f"{ROOM}/verbs.py",
+        "(given not in known and given not in seen)",
+        "given not in seen",
+    ),
+    Mutant("any wait may have a known id", f"{ROOM}/verbs.py", "                self._check_same(wait, i)\n", ""),
+    Mutant(
+        "what is over is told too early",
+        f"{ROOM}/state.py",
+        "if first is None or first >= now_ms:",
+        "if first is None or first > now_ms:",
+    ),
+    Mutant("an overdue wait is cancelled", f"{ROOM}/state.py", "if stamp > last_instant(wait):", "if False:"),
+    Mutant(
+        "an overdue wait is extended",
+        f"{ROOM}/state.py",
+        "return wait._cancelled_at is None and stamp <= wait.deadline",
+        "return wait._cancelled_at is None",
+    ),
+    # Time
+    Mutant(
+        "stamps run back after a restart", f"{ROOM}/stamps.py", "start_ms = max(wall_ms, last_ms)", "start_ms = wall_ms"
+    ),
+    Mutant(
+        "any jump is followed",
+        f"{ROOM}/stamps.py",
+        "is_followed = 0 < ahead_ms <= self._max_step_ms",
+        "is_followed = 0 < ahead_ms",
+    ),
+    Mutant(
+        "a clock set back is followed",
+        f"{ROOM}/stamps.py",
+        "is_followed = 0 < ahead_ms <= self._max_step_ms",
+        "is_followed = ahead_ms <= self._max_step_ms",
+    ),
+    Mutant(
+        "the grace is ignored",
+        f"{ROOM}/state.py",
+        "while self.grace_until is None and len(ended) < most:",
+        "while len(ended) < most:",
+    ),
+    Mutant(
+        "signals of the grace count as they come",
+        f"{ROOM}/state.py",
+        "held, self.held = sorted(self.held, key=lambda signal: signal[0]), []",
+        "held, self.held = self.held, []",
+    ),
+    Mutant(
+        "a full disk is never tried again",
+        f"{ROOM}/engine.py",
+        "            return self.now_ms() + RETRY_MS\n",
+        "            return None\n",
+    ),
+    # Who leads
+    Mutant(
+        "the lead is handed to one that has gone",
+        f"{ROOM}/commit.py",
+        "return self._awaken is None and not self.is_abandoned",
+        "return self._awaken is None",
+    ),
+    Mutant(
+        "an interrupted leader keeps the lead",
+        f"{ROOM}/commit.py",
+        "        except BaseException:\n            self._hand_on()\n            raise\n",
+        "        except BaseException:\n            raise\n",
+    ),
+]
