@@ -43,6 +43,13 @@ TABLES: dict[str, list[list[str]]] = {
             *(f"tests/cli/test_{name}.py" for name in ("replay", "screen", "outputs", "summary")),
         ]
     ],
+    "results": [
+        [
+            *(f"tests/replay/test_{name}.py" for name in ("survival", "bins", "periods", "tally", "what_if", "report")),
+            "tests/cli/test_recommend.py",
+            "--deselect=tests/cli/test_recommend.py::test_on_spark_it_says_the_same",
+        ]
+    ],
     "batch": [
         [
             "tests/parity/test_passes.py",

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ...rules import duration_text
 from .bins import rounded_up
+from .deadlines import shift_text
 from .summary import by_size
 from .survival import Curve, DeadlineFor, Estimate
 from .tally import Tally
@@ -49,10 +50,7 @@ def deadline_text(at: int | None, is_fixed: bool) -> str:
     """A deadline in round numbers: "20 days"; or how much later than it is: "20 min later"."""
     if at is None:
         return "not reached"
-    ms = rounded_up(at)
-    if is_fixed:
-        return duration_text(ms)
-    return f"{duration_text(abs(ms))} {'earlier' if ms < 0 else 'later'}" if ms else "as it is"
+    return duration_text(rounded_up(at)) if is_fixed else shift_text(rounded_up(at))
 
 
 def as_json(found: Recommendation, *, is_fixed: bool) -> dict[str, Any]:
