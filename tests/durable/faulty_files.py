@@ -58,7 +58,10 @@ class FaultyFiles:
         return "memory"
 
     def names(self) -> list[str]:
-        return sorted(self.contents)
+        return sorted(name for name in self.contents if "/" not in name)
+
+    def names_below(self, folder: str) -> list[str]:
+        return sorted(name for name in self.contents if name.startswith(f"{folder}/"))
 
     def size(self, name: str) -> int:
         return len(self.read(name))
@@ -83,7 +86,7 @@ class FaultyFiles:
         del self.contents[name]
         self._do(Op("remove", name))
 
-    def sync_folder(self) -> None:
+    def sync_folder(self, folder: str = "") -> None:
         self._fail_if_asked("sync")
         self._do(Op("sync_folder"))
 
