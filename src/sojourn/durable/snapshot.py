@@ -57,16 +57,19 @@ def read_snapshot(files: Files, segment: int, state: State) -> None:
         raise r.damaged(name, len(data))
 
 
-def plans_of(files: Files, segment: int) -> list[tuple[int, str]]:
-    """The rules that a snapshot knows, by number; none if it is damaged. Only its head is read."""
+def head_of(files: Files, segment: int) -> tuple[Settings, list[tuple[int, str]]] | None:
+    """The settings of a snapshot, and its rules by number; None if it is damaged. Only its head is read."""
     name = snapshot_name(segment)
     start = len(r.first_line("SNAPSHOT"))
     try:
         length = r.HEADER.unpack_from(files.read(name, start, r.SIZE))[3]
-        head = r.record_at(memoryview(files.read(name, start, r.SIZE + length)), 0, r.SIZE + length, name)
     except StructError:
-        return []
-    return [] if head is None else [(number, toml) for number, toml in r.read_body(head.body)[4]]
+        return None
+    head = r.record_at(memoryview(files.read(name, start, r.SIZE + length)), 0, r.SIZE + length, name)
+    if head is None:
+        return None
+    _, _, _, settings, plans, *_ = r.read_body(head.body)
+    return Settings(**settings), [(number, toml) for number, toml in plans]
 
 
 def parts(segment: int, state: State) -> Iterator[r.Entry]:

@@ -70,6 +70,8 @@ class History(NamedTuple):
     waits: Waits
     hearings: dict[int, Hearing]
     """Of each wait that was gone through record by record."""
+    certain_from: int
+    """Waits opened before may have been opened on signals that are not there any more."""
 
     def operation(self, wait: int) -> Operation:
         """One of those, for the law to look at by itself."""
@@ -82,7 +84,7 @@ def history_of(past: Past, singly: Iterable[int] = ()) -> History:
     changes = changes_of(past)
     waits, signals = Waits.of(past), Signals.of(past, changes)
     waits.apply(changes)
-    recalled = recalled_by(waits, signals, changes)
+    recalled = recalled_by(waits, signals, changes, past.began_with)
     chosen = np.union1d(particular(waits, signals, recalled), np.flatnonzero(np.isin(waits.plan, list(singly))))
     by_hand = _unlike(BY_HAND, {kind for rule in past.plans.values() for kind in _kinds(rule)})
     hearings = dict(heard(waits, signals, changes, chosen, recalled, by_hand))
@@ -90,7 +92,9 @@ def history_of(past: Past, singly: Iterable[int] = ()) -> History:
     rules = _rules({int(n): past.plans[int(n)] for n in np.unique(waits.plan)}, waits, by_hand)
     events = [_shared(signals), *_own(waits, hearings, rules, own_key)]
     operations = _operations(waits, hearings, rules, own_key)
-    return History(rules, operations, pa.concat_tables(events), past.last_stamp, waits, hearings)
+    remembered_ms = 0 if past.began_with is None else past.began_with.remember_ms or 0
+    certain_from = past.first_stamp + remembered_ms if remembered_ms else 0
+    return History(rules, operations, pa.concat_tables(events), past.last_stamp, waits, hearings, certain_from)
 
 
 def _kinds(rule: Rule) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -14,7 +15,7 @@ from .. import archive
 from ..archive import CHANGES, EVENTS, OUTCOMES, part_name
 from ..files import Files
 from ..segments import Header, Position, headers, layout, walk
-from ..snapshot import plans_of
+from ..snapshot import head_of
 from . import schema as D  # noqa: N812  (as S for the pipelines')
 from .tables import Plans, Tables, tables_of
 
@@ -53,7 +54,8 @@ def known_plans(files: Files) -> Plans:
     there = layout(files)
     done = archive.parts(files)
     for segment in there.snapshots if min([*done, *there.segments], default=1) > 1 else ():
-        plans |= {number: Rule.from_toml(toml) for number, toml in plans_of(files, segment)}
+        if (head := head_of(files, segment)) is not None:
+            plans |= {number: Rule.from_toml(toml) for number, toml in head[1]}
     for names in done.values():
         for name in names[CHANGES]:
             plans |= rules_in(read_part(files, name))
@@ -61,8 +63,6 @@ def known_plans(files: Files) -> Plans:
 
 
 def rules_in(changes: pa.Table) -> Plans:
-    import json  # noqa: PLC0415
-
     chosen = changes.filter(pc.equal(changes[D.RECORD], "rule"))
     bodies = map(json.loads, chosen[D.BODY].to_pylist())
     return {number: Rule.from_toml(toml) for _, number, toml, _ in bodies}

@@ -15,7 +15,7 @@ from ...hub._plan import Plan
 from ...pipeline.kernel.columns import NEVER
 from ...pipeline.kernel.search import Flags, Ints
 from ...rules import Event, Reached
-from ..state import remembered
+from ..state import Settings, remembered
 from .changes import Change, settings_of
 from .hearing import Hearing
 from .signals import Signals
@@ -63,9 +63,13 @@ def heard(
         yield wait, hearing
 
 
-def recalled_by(waits: Waits, signals: Signals, changes: list[Change]) -> dict[int, list[Event]]:
+def recalled_by(
+    waits: Waits, signals: Signals, changes: list[Change], began_with: Settings | None
+) -> dict[int, list[Event]]:
     """The signals that waits were opened on, by the memory that hubs have, and with its limits."""
     starts = [change for change in changes if change.record == "start"]
+    if began_with is not None:
+        starts.insert(0, Change(-1, "start", 0, [began_with._asdict()]))
     if all(settings_of(start).remember_ms is None for start in starts):
         return {}
     order = signals.order(np.flatnonzero(signals.counted_in != NEVER))

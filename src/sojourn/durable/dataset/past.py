@@ -8,11 +8,14 @@ from typing import NamedTuple, TypeVar
 import pyarrow as pa
 
 from ...errors import DamagedError, StorageError
+from ...pipeline.kernel.columns import NEVER
 from ...pipeline.kernel.search import Ints
 from .. import archive
 from ..archive import FOLDERS
 from ..files import Files
 from ..segments import headers, layout
+from ..snapshot import head_of
+from ..state import Settings
 from . import schema as D  # noqa: N812
 from .parquet import known_plans, read_part, segment_tables
 from .tables import Plans, Tables
@@ -30,12 +33,14 @@ class Past(NamedTuple):
     outcomes: pa.Table
     changes: pa.Table
     plans: Plans
-    segments: list[int]
+    began_with: Settings | None
+    """If the beginning is missing, the settings then, as far as known."""
 
     @property
-    def is_whole(self) -> bool:
-        """Whether nothing is missing at the beginning."""
-        return self.segments[:1] in ([1], [])
+    def first_stamp(self) -> int:
+        """The time of the first record."""
+        columns = self.events[D.STAMP], self.outcomes[D.TOLD_AT], self.changes[D.STAMP]
+        return min(int(column.cast(pa.int64()).to_numpy().min(initial=NEVER)) for column in columns)
 
     @property
     def last_stamp(self) -> int:
@@ -81,7 +86,13 @@ def _read(files: Files) -> Past:
     by_segment |= dict(segment_tables(files, found, plans, skip=set(done)))
     columns = zip(*(by_segment[number] for number in numbers), strict=True)
     events, outcomes, changes = map(pa.concat_tables, columns) if numbers else _nothing()
-    return Past(events, outcomes, changes, plans, numbers)
+    return Past(events, outcomes, changes, plans, None if numbers[:1] in ([1], []) else _settings(files))
+
+
+def _settings(files: Files) -> Settings:
+    """Those of the oldest snapshot."""
+    heads = (head_of(files, segment) for segment in layout(files).snapshots)
+    return next((head[0] for head in heads if head is not None), Settings())
 
 
 def _together(files: Files, names: list[str], folder: str) -> pa.Table:

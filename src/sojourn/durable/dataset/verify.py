@@ -95,6 +95,7 @@ def compare(asked: Asked, judged: Judged, most: int) -> tuple[dict[str, int], li
     waits, told = asked.history.waits, asked.past.outcomes
     place = told[D.WAIT].to_numpy() - waits.first
     is_known = (place >= 0) & (place < len(waits))
+    is_known[is_known] = waits.opened_at[place[is_known]] >= asked.history.certain_from
     rows = np.flatnonzero(is_known)
     is_wrong = _is_wrong(asked, judged, told.take(pa.array(rows)), place[rows])
     is_told = waits.told_in != NEVER
