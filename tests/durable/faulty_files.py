@@ -14,7 +14,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
-from sojourn.durable.files import owned
+from sojourn.durable.files import owned, owner_text
 
 SECTOR = 16
 """Bytes that are written as one: so small that records of a few bytes are torn too."""
@@ -96,6 +96,10 @@ class FaultyFiles:
         self._owners.add(name)
         self._locks[name] = owner
         return FaultyAppender(self, name)
+
+    def owner(self, name: str = "lock") -> tuple[str | None, bool]:
+        who = owner_text(json.dumps(self._locks[name]).encode()) if name in self._locks else None
+        return who, name in self._owners
 
     def flip(self, name: str, offset: int, bit: int = 0) -> None:
         """Damage at rest."""

@@ -7,17 +7,18 @@ does it again, under the same names, and nothing is there twice.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable
-from contextlib import contextmanager
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 
 from ..errors import ConfigError, OwnedError
 from .files import Files
+from .folder import about_me
+from .segments import CHANGES
 
-FOLDERS = EVENTS, OUTCOMES, CHANGES = ("events", "outcomes", "changes")
+EVENTS, OUTCOMES = "events", "outcomes"
+FOLDERS = (EVENTS, OUTCOMES, CHANGES)
 LOCK = "dataset.lock"
 """Held by whoever converts: the owner's upkeep, or `sojourn compact` beside it."""
 
@@ -53,7 +54,7 @@ def has_data_set(files: Files) -> bool:
 @contextmanager
 def converting(files: Files) -> Iterator[None]:
     """Be the one who converts; `OwnedError` if somebody else does so just now."""
-    lock = files.lock(LOCK, {"name": "compact", "pid": os.getpid(), "host": "this machine", "since": "a moment ago"})
+    lock = files.lock(LOCK, about_me("sojourn compact"))
     try:
         yield
     finally:
@@ -93,7 +94,5 @@ class Archive:
     def _convert(self) -> None:
         from .dataset.parquet import convert_sealed  # noqa: PLC0415  (Arrow is an extra)
 
-        try:
+        with suppress(OwnedError):  # somebody else is at it
             convert_sealed(self._files)
-        except OwnedError:
-            pass  # somebody else is at it

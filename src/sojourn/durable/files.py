@@ -69,6 +69,9 @@ class Files(Protocol):
         `close` frees it.
         """
 
+    def owner(self, name: str = "lock") -> tuple[str | None, bool]:
+        """What the lock says of its last owner, if there was one; and whether that one still has it."""
+
 
 class DiskAppender:
     def __init__(self, path: Path) -> None:
@@ -144,17 +147,35 @@ class DiskFiles:
             lock.write(json.dumps(owner).encode())
         return lock
 
+    def owner(self, name: str = "lock") -> tuple[str | None, bool]:
+        if name not in self.names():
+            return None, False
+        who = owner_text(self.read(name))
+        if fcntl is None:
+            return who, False
+        with open(self.folder / name, "rb") as lock:
+            try:
+                fcntl.flock(lock.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return who, True
+        return who, False
+
 
 def owned(folder: str, text: bytes) -> OwnedError:
     """The error for whoever comes second; `text` is what the owner wrote into the lock."""
+    return OwnedError(
+        f"data folder {folder!r} is owned by {owner_text(text)}; "
+        "close that hub first, or look at the folder beside it with sojourn.read()"
+    )
+
+
+def owner_text(text: bytes) -> str:
+    """Who wrote this into a lock."""
     owner: dict[str, Any] = {}
     with suppress(ValueError):
         owner = json.loads(text)
     who = f"hub {owner.get('name')!r} of process {owner.get('pid')} on {owner.get('host')}, since {owner.get('since')}"
-    return OwnedError(
-        f"data folder {folder!r} is owned by {who if owner else 'another process'}; "
-        "close that hub first, or look at the folder beside it with sojourn.read()"
-    )
+    return who if owner else "another process"
 
 
 def _make(folder: Path) -> None:

@@ -65,13 +65,17 @@ class Upkeep:
         if self._working is not None:
             self._working.join()
 
+    def work(self) -> None:
+        """A snapshot of what is sealed; and what retention says."""
+        found = headers(self._files, layout(self._files).segments)
+        snapshot_at(self._files, found[-1])
+        if self._sealed is not None:
+            self._sealed()
+        self._remove_old(found)
+
     def _work(self) -> None:
         try:
-            found = headers(self._files, layout(self._files).segments)
-            snapshot_at(self._files, found[-1])
-            if self._sealed is not None:
-                self._sealed()
-            self._remove_old(found)
+            self.work()
         except (OSError, StorageError) as error:  # tried again with the next segment; the log has everything
             import logging  # noqa: PLC0415
 

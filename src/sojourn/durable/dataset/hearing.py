@@ -87,8 +87,9 @@ class Hearing:
         if event.kind not in self._plan.kinds or self._plan.refusal(event) is not None:
             return
         event = event._replace(at=max(event.at, self._opened_at))
-        if self._ended_at is not None or event.at > self._last_instant:
-            if rule.keeps_alive is None and event.at > (self._last_instant if self._ended_at is None else self._ended_at):
+        last = self._last_instant if self._ended_at is None else self._ended_at
+        if self._ended_at is not None or event.at > last:
+            if rule.keeps_alive is None and event.at > last:
                 self.events.append(event)  # too late for the wait; but when it would have been met is of interest
             return
         self.events.append(event)

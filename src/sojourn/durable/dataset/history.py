@@ -131,7 +131,11 @@ def _rules(plans: Plans, waits: Waits, by_hand: str) -> dict[int, Rule]:
 def _shared(signals: Signals) -> pa.Table:
     """What came with a time of its own is only for those who heard it."""
     rows = signals.rows.filter(pa.array(~signals.has_own_time))
-    return rows.set_column(rows.schema.get_field_index("source"), "source", _sources(rows)).select(EVENTS.names).cast(EVENTS)
+    return (
+        rows.set_column(rows.schema.get_field_index("source"), "source", _sources(rows))
+        .select(EVENTS.names)
+        .cast(EVENTS)
+    )
 
 
 def _sources(rows: pa.Table) -> pa.ChunkedArray:
@@ -144,11 +148,11 @@ def _own(waits: Waits, hearings: dict[int, Hearing], rules: dict[int, Rule], own
     """What is on the keys that only one wait has."""
     by_hand = np.array([wait for wait in _cancelled(waits) if wait not in hearings], np.int64)
     kinds = [rules[int(plan)].cancels for plan in waits.plan[by_hand]]
-    keys = [f"{own_key}{number}" for number in (by_hand + waits.first).tolist()]
+    keys = [f"{own_key}{number}" for number in waits.number[by_hand].tolist()]
     nothing = pa.nulls(len(keys), pa.string())
     yield _table(EVENTS, [keys, kinds, waits.cancelled_at[by_hand], nothing, nothing, nothing])
     rows = [
-        (f"{own_key}{wait + waits.first}", event.kind, event.at, *_source(event), *_value(event))
+        (f"{own_key}{waits.number[wait]}", event.kind, event.at, *_source(event), *_value(event))
         for wait, hearing in hearings.items()
         for event in hearing.events
     ]
@@ -174,9 +178,9 @@ def _operations(waits: Waits, hearings: dict[int, Hearing], rules: dict[int, Rul
     keys = waits.keys.to_pylist() if hearings or _cancelled(waits) else waits.keys
     deadline = waits.deadline.copy()
     for wait in _cancelled(waits):
-        keys[wait] = [*keys[wait], f"{own_key}{wait + waits.first}"]
+        keys[wait] = [*keys[wait], f"{own_key}{waits.number[wait]}"]
     for wait, hearing in hearings.items():
-        keys[wait] = [f"{own_key}{wait + waits.first}"]
+        keys[wait] = [f"{own_key}{waits.number[wait]}"]
         deadline[wait] = hearing.deadline
     names = np.array([*map(_name, [rules.get(n) for n in range(max(rules, default=0) + 1)])], object)
     within = np.clip(deadline - waits.opened_at, 0, FARTHEST_MS)

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 from ...rules import Rule
 from .. import archive
-from ..archive import CHANGES, EVENTS, OUTCOMES, part_name
+from ..archive import EVENTS, OUTCOMES, part_name
 from ..files import Files
-from ..segments import Header, Position, headers, layout, walk
+from ..segments import CHANGES, Header, Position, headers, layout, walk
 from ..snapshot import head_of
 from . import schema as D  # noqa: N812  (as S for the pipelines')
 from .tables import Plans, Tables, tables_of
@@ -49,7 +49,7 @@ def segment_tables(
 
 
 def known_plans(files: Files) -> Plans:
-    """The rules that converted segments have brought; and those in snapshots, if the log does not begin with its first."""
+    """The rules in converted segments; and those in snapshots, if the beginning of the log is gone."""
     plans: Plans = {}
     there = layout(files)
     done = archive.parts(files)

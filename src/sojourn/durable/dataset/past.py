@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from ...pipeline.kernel.search import Ints
 from .. import archive
 from ..archive import FOLDERS
 from ..files import Files
+from ..salvage import repaired
 from ..segments import headers, layout
 from ..snapshot import head_of
 from ..state import Settings
@@ -35,6 +37,8 @@ class Past(NamedTuple):
     plans: Plans
     began_with: Settings | None
     """If the beginning is missing, the settings then, as far as known."""
+    goes_on_with: frozenset[int]
+    """The numbers of outcomes before which a repair has left a gap."""
 
     @property
     def first_stamp(self) -> int:
@@ -51,7 +55,8 @@ class Past(NamedTuple):
 
 def positions(table: pa.Table) -> Ints:
     """Where each row's record is in the log: later is more."""
-    segment, offset = (table[name].to_numpy() for name in (D.SEGMENT, D.OFFSET))
+    segment: Ints = table[D.SEGMENT].to_numpy()
+    offset: Ints = table[D.OFFSET].to_numpy()
     return (segment << 40) + offset
 
 
@@ -73,7 +78,7 @@ def _read(files: Files) -> Past:
     done = archive.parts(files)
     found = headers(files, layout(files).segments)
     numbers = sorted({*done, *(header.segment for header in found)})
-    for before, one in zip(numbers, numbers[1:], strict=False):
+    for before, one in pairwise(numbers):
         if one != before + 1:
             raise DamagedError(
                 f"segment {before + 1} is neither in the log of {files} nor in its data set; restore it from a backup"
@@ -86,7 +91,8 @@ def _read(files: Files) -> Past:
     by_segment |= dict(segment_tables(files, found, plans, skip=set(done)))
     columns = zip(*(by_segment[number] for number in numbers), strict=True)
     events, outcomes, changes = map(pa.concat_tables, columns) if numbers else _nothing()
-    return Past(events, outcomes, changes, plans, None if numbers[:1] in ([1], []) else _settings(files))
+    began_with = None if numbers[:1] in ([1], []) else _settings(files)
+    return Past(events, outcomes, changes, plans, began_with, repaired(files))
 
 
 def _settings(files: Files) -> Settings:
@@ -102,4 +108,3 @@ def _together(files: Files, names: list[str], folder: str) -> pa.Table:
 
 def _nothing() -> list[pa.Table]:
     return [schema.empty_table() for schema in (D.EVENTS, D.TOLD, D.CHANGES)]
-

@@ -40,10 +40,10 @@ class Signals:
 
     @property
     def has_own_time(self) -> Flags:
-        return self.at != self.stamp
+        return np.asarray(self.at != self.stamp)
 
     def order(self, chosen: Ints) -> Ints:
-        """The same rows in the order in which they came to count: those held in a grace, in the order of their times."""
+        """The same rows in the order in which they came to count: those held in a grace, by their times."""
         return chosen[np.lexsort((chosen, self.at[chosen], self.counted_in[chosen]))]
 
     def by_key(self, keys: set[str]) -> dict[str, list[tuple[int, Heard]]]:

@@ -93,8 +93,8 @@ def _judge_singly(asked: Asked, judged: Judged) -> None:
 def compare(asked: Asked, judged: Judged, most: int) -> tuple[dict[str, int], list[Difference]]:
     """How many outcomes were told and came out again, and what else there is; and the first few differences."""
     waits, told = asked.history.waits, asked.past.outcomes
-    place = told[D.WAIT].to_numpy() - waits.first
-    is_known = (place >= 0) & (place < len(waits))
+    place = waits.places(told[D.WAIT].to_numpy())
+    is_known = place >= 0
     is_known[is_known] = waits.opened_at[place[is_known]] >= asked.history.certain_from
     rows = np.flatnonzero(is_known)
     is_wrong = _is_wrong(asked, judged, told.take(pa.array(rows)), place[rows])
@@ -108,7 +108,7 @@ def compare(asked: Asked, judged: Judged, most: int) -> tuple[dict[str, int], li
     }
     lost = np.flatnonzero(~is_told & (judged.ending < 0))
     number = told[D.NUMBER].to_numpy()
-    gaps = np.flatnonzero(np.diff(number) != 1)
+    gaps = np.flatnonzero((np.diff(number) != 1) & ~np.isin(number[1:], list(asked.past.goes_on_with)))
     found["different"] = int(np.count_nonzero(is_wrong)) + len(gaps) + len(lost)
     wrong = rows[is_wrong][:most]
     differences = [*_differences(asked, judged, told.take(pa.array(wrong)), place[wrong])]

@@ -21,13 +21,13 @@ from .tables import Plans
 
 @dataclass
 class Waits:
-    """Those that were opened in a past, by number from `first` on.
+    """Those that were opened in a past, in the order of their numbers, which a repair may have left gaps in.
 
     `deadline` is as moved by hand. `cancelled_at` is when a wait was cancelled by hand, at `cancelled_in` of the log.
     """
 
     rows: pa.Table
-    first: int
+    number: Ints
     plan: Ints
     opened_at: Ints
     within_ms: Ints
@@ -53,13 +53,19 @@ class Waits:
         rows = past.events.filter(pc.is_valid(past.events[D.WAIT]))
         plan, within_ms, number = (rows[name].to_numpy() for name in (D.PLAN, D.WITHIN_MS, D.WAIT))
         opened_at = rows["at"].cast(pa.int64()).to_numpy()
-        first = int(number[0]) if len(number) else 1
         told_in, told_at = np.full(len(number), NEVER), np.full(len(number), NEVER)
-        place = past.outcomes[D.WAIT].to_numpy() - first
-        is_ours = (place >= 0) & (place < len(number))
-        told_in[place[is_ours]] = positions(past.outcomes)[is_ours]
-        told_at[place[is_ours]] = past.outcomes["at"].cast(pa.int64()).to_numpy()[is_ours]
-        return Waits(rows, first, plan, opened_at, within_ms, positions(rows), told_in, told_at, past.plans)
+        waits = Waits(rows, number, plan, opened_at, within_ms, positions(rows), told_in, told_at, past.plans)
+        place = waits.places(past.outcomes[D.WAIT].to_numpy())
+        told_in[place[place >= 0]] = positions(past.outcomes)[place >= 0]
+        told_at[place[place >= 0]] = past.outcomes["at"].cast(pa.int64()).to_numpy()[place >= 0]
+        return waits
+
+    def places(self, numbers: Ints) -> Ints:
+        """Where the waits of these numbers are; -1 where there is none."""
+        if not len(self):
+            return np.full(len(numbers), -1)
+        place = np.minimum(np.searchsorted(self.number, numbers), len(self) - 1)
+        return np.where(self.number[place] == numbers, place, -1)
 
     @cached_property
     def keys(self) -> pa.Array:
@@ -101,17 +107,17 @@ class Waits:
         to_one: dict[int, list[Change]] = {}
         for change in changes:
             if change.record in ("extend", "cancel"):
-                to_one.setdefault(change.body[0] - self.first, []).append(change)
+                to_one.setdefault(change.body[0], []).append(change)
 
         def moves_of(wait: int) -> list[Move]:
-            single = [_move_of(change, 1) for change in to_one.get(wait, ())]
+            single = [_move_of(change, 1) for change in to_one.get(int(self.number[wait]), ())]
             bulk = [_move_of(change, 2) for change in to_all if self._matching(*change.body[:2])[wait]]
             return [move for move in (*single, *bulk) if move.position > self.position[wait]]
 
         return moves_of
 
     def _places(self, number: int) -> list[int]:
-        return [number - self.first] if 0 <= number - self.first < len(self) else []
+        return [place for place in self.places(np.array([number])).tolist() if place >= 0]
 
     def _move(self, change: Change, chosen: Ints, by_ms: int) -> None:
         chosen = chosen[self._is_open(change, chosen)]
