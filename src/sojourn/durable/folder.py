@@ -17,7 +17,7 @@ def opened(data: str | os.PathLike[str] | Files) -> Files:
     if not isinstance(data, str | os.PathLike):
         return data
     files = DiskFiles(data, create=False)
-    if not is_data_folder(files):
+    if not _has_log(files):
         raise StorageError(
             f"{os.fspath(data)!r} is no data folder: there is no log in it (log-00000001.sj ...); "
             "name the folder that a hub was given as data="
@@ -25,7 +25,12 @@ def opened(data: str | os.PathLike[str] | Files) -> Files:
     return files
 
 
-def is_data_folder(files: Files) -> bool:
+def is_data_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a hub has been given that as its folder."""
+    return os.path.isdir(path) and _has_log(DiskFiles(path, create=False))
+
+
+def _has_log(files: Files) -> bool:
     there = layout(files)
     return bool(there.segments or there.snapshots or files.names_below(CHANGES))
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..errors import ConfigError
 from .archive import need_arrow
-from .files import DiskFiles, Files
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from .files import Files
+from .folder import opened
 
 MOST_DIFFERENCES = 20
 
@@ -55,7 +53,7 @@ def verify(
     data: str | os.PathLike[str] | Files,
     *,
     engine: Literal["local", "spark", "both"] = "local",
-    spark: SparkSession | None = None,
+    spark: Any = None,
 ) -> Verified:
     """Replay all that a data folder has under the law: in this process, on Spark, or on both.
 
@@ -70,7 +68,7 @@ def verify(
         raise ConfigError(f"engine={engine!r} needs a Spark session; give one with spark=")
     from .dataset.verify import ask, compare, judge  # noqa: PLC0415  (Arrow is an extra)
 
-    asked = ask(DiskFiles(data, create=False) if isinstance(data, str | os.PathLike) else data)
+    asked = ask(opened(data))
     engines = ("local", "spark") if engine == "both" else (engine,)
     results = [compare(asked, judge(asked, spark if one == "spark" else None), MOST_DIFFERENCES) for one in engines]
     counts, differences = max(results, key=lambda result: result[0]["different"])

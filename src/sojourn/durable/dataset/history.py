@@ -35,7 +35,8 @@ from .tables import Plans
 from .waits import Waits
 
 BY_HAND = "cancelled by hand"
-OWN_KEY = "wait #"
+OWN_KEY = " wait #"
+"""Between a key and the number of a wait: no real key has that in it."""
 
 OPERATIONS = pa.schema(
     [
@@ -88,7 +89,7 @@ def history_of(past: Past, singly: Iterable[int] = ()) -> History:
     chosen = np.union1d(particular(waits, signals, recalled), np.flatnonzero(np.isin(waits.plan, list(singly))))
     by_hand = _unlike(BY_HAND, {kind for rule in past.plans.values() for kind in _kinds(rule)})
     hearings = dict(heard(waits, signals, changes, chosen, recalled, by_hand))
-    own_key = _unlike_starts(OWN_KEY, [signals.rows["key"], waits.rows["key"]])
+    own_key = _unlike_parts(OWN_KEY, [signals.rows["key"], waits.rows["key"]])
     rules = _rules({int(n): past.plans[int(n)] for n in np.unique(waits.plan)}, waits, by_hand)
     events = [_shared(signals), *_own(waits, hearings, rules, own_key)]
     operations = _operations(waits, hearings, rules, own_key)
@@ -107,8 +108,8 @@ def _unlike(text: str, others: set[str]) -> str:
     return text
 
 
-def _unlike_starts(text: str, columns: list[pa.ChunkedArray]) -> str:
-    while any(pc.any(pc.starts_with(column, text)).as_py() for column in columns):
+def _unlike_parts(text: str, columns: list[pa.ChunkedArray]) -> str:
+    while any(pc.any(pc.match_substring(column, text)).as_py() for column in columns):
         text += "#"
     return text
 
@@ -148,11 +149,11 @@ def _own(waits: Waits, hearings: dict[int, Hearing], rules: dict[int, Rule], own
     """What is on the keys that only one wait has."""
     by_hand = np.array([wait for wait in _cancelled(waits) if wait not in hearings], np.int64)
     kinds = [rules[int(plan)].cancels for plan in waits.plan[by_hand]]
-    keys = [f"{own_key}{number}" for number in waits.number[by_hand].tolist()]
+    keys = [waits.own_key(wait, own_key) for wait in by_hand.tolist()]
     nothing = pa.nulls(len(keys), pa.string())
     yield _table(EVENTS, [keys, kinds, waits.cancelled_at[by_hand], nothing, nothing, nothing])
     rows = [
-        (f"{own_key}{waits.number[wait]}", event.kind, event.at, *_source(event), *_value(event))
+        (waits.own_key(wait, own_key), event.kind, event.at, *_source(event), *_value(event))
         for wait, hearing in hearings.items()
         for event in hearing.events
     ]
@@ -178,9 +179,9 @@ def _operations(waits: Waits, hearings: dict[int, Hearing], rules: dict[int, Rul
     keys = waits.keys.to_pylist() if hearings or _cancelled(waits) else waits.keys
     deadline = waits.deadline.copy()
     for wait in _cancelled(waits):
-        keys[wait] = [*keys[wait], f"{own_key}{waits.number[wait]}"]
+        keys[wait] = [*keys[wait], waits.own_key(wait, own_key)]
     for wait, hearing in hearings.items():
-        keys[wait] = [f"{own_key}{waits.number[wait]}"]
+        keys[wait] = [waits.own_key(wait, own_key)]
         deadline[wait] = hearing.deadline
     names = np.array([*map(_name, [rules.get(n) for n in range(max(rules, default=0) + 1)])], object)
     within = np.clip(deadline - waits.opened_at, 0, FARTHEST_MS)

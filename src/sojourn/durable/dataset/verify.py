@@ -28,8 +28,6 @@ from .history import History, history_of, places
 from .past import Past, read_past
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from ..verification import Difference
 
 MOST_DIGITS = 38
@@ -64,14 +62,14 @@ def ask(files: Files) -> Asked:
     return Asked(past, history_of(past, single), {n for n, kinds in reads.items() if kinds & rough} - single, single)
 
 
-def judge(asked: Asked, spark: SparkSession | None = None) -> Judged:
+def judge(asked: Asked, spark: Any = None) -> Judged:
     """What the law says, in this process or on Spark."""
     count = len(asked.history.waits)
     judged = Judged(np.full(count, -1), np.full(count, NEVER))
     for is_rough in (False, True):
         numbers = {n for n in asked.history.rules if (n in asked.rough) == is_rough} - asked.single
         if numbers:
-            rules, operations, events = _part(asked.history, numbers, is_rough)
+            rules, operations, events = part(asked.history, numbers, is_rough=is_rough)
             decide = _on_spark(spark) if spark is not None else _in_process
             for decided in decide(rules, operations, events, asked.history.as_of):
                 place = places(asked.history, decided["operation_id"])
@@ -170,7 +168,7 @@ def _lost(asked: Asked, wait: int) -> Difference:
 # Engines
 
 
-def _part(history: History, numbers: set[int], is_rough: bool) -> tuple[list[Rule], pa.Table, pa.Table]:
+def part(history: History, numbers: set[int], *, is_rough: bool) -> tuple[list[Rule], pa.Table, pa.Table]:
     """The rules of these plans, their operations, and the events with numbers as these rules read them."""
     rules = [history.rules[number] for number in sorted(numbers)]
     is_theirs = np.isin(history.operations[D.PLAN].to_numpy(), list(numbers))
@@ -188,7 +186,7 @@ def _in_process(rules: list[Rule], operations: pa.Table, events: pa.Table, as_of
     yield local.outcomes(events, rules, operations=operations, as_of=as_of).outcomes
 
 
-def _on_spark(spark: SparkSession) -> Any:
+def _on_spark(spark: Any) -> Any:
     def decide(rules: list[Rule], operations: pa.Table, events: pa.Table, as_of: int) -> Iterator[pa.Table]:
         from ...pipeline import batch  # noqa: PLC0415  (needs Spark)
 

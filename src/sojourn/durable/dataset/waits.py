@@ -81,6 +81,10 @@ class Waits:
         keys: list[str] = self.keys[wait].as_py()
         return keys
 
+    def own_key(self, wait: int, separator: str) -> str:
+        """A key that only this wait has."""
+        return f"{self.keys[wait][0].as_py()}{separator}{self.number[wait]}"
+
     def told(self, wait: int) -> Told:
         return Told(int(self.told_in[wait]), int(self.told_at[wait]))
 
