@@ -25,7 +25,6 @@ class Scene:
     made: ClassVar[list[Scene]] = []
 
     def __init__(self, files: FaultyFiles | None = None, clock: ManualClock | None = None, **options: Any) -> None:
-        self.made.append(self)
         self.is_damaged = False
         """Whether a test has broken its files on purpose."""
         self.files = files or FaultyFiles()
@@ -33,6 +32,7 @@ class Scene:
         self.told: list[str] = []
         self.options = options
         self.hub = self.open()
+        self.made.append(self)
 
     def open(self, **options: Any) -> DurableHub:
         hub = sj.Hub("scene", data=self.files, clock=self.clock, **self.options | options)  # type: ignore[call-arg]

@@ -48,21 +48,23 @@ def verify(
         verified = verify_folder(data, engine=engine.value, spark=spark)
         typer.echo(json.dumps(verified._asdict()) if as_json else verified_text(verified))
         if not verified.is_same:
-            fail(f"{verified.different:,} outcomes did not come out as they were told", DIFFERENT)
+            fail(f"{many(verified.different, 'outcome')} did not come out as told", DIFFERENT)
 
 
 def verified_text(verified: Verified) -> str:
     same = verified.checked - verified.different
     lines = [f"{same:,} of {verified.checked:,} outcomes told came out again, at their times ({_engines(verified)})"]
     lines += [f"  {difference}" for difference in verified.differences]
-    lines.append(f"{verified.pending:,} waits are pending as of {time_text(verified.as_of)}")
+    lines.append(f"{many(verified.pending, 'wait')} pending as of {time_text(verified.as_of)}")
     if verified.untold:
-        lines.append(f"{verified.untold:,} have ended, and were about to be told")
+        lines.append(f"{many(verified.untold, 'wait')} ended, and about to be told")
     if verified.unchecked:
-        lines.append(
-            f"{verified.unchecked:,} outcomes are of waits opened before what the folder has kept: not checked"
-        )
+        lines.append(f"{many(verified.unchecked, 'outcome')} not checked: of waits opened before what is kept")
     return "\n".join(lines)
+
+
+def many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _engines(verified: Verified) -> str:
@@ -112,7 +114,7 @@ def inspection_text(found: Inspection) -> str:
         "segments": f"{len(numbers):,}, {_range(numbers)}, {size:,} bytes",
         "records": ", ".join(f"{count:,} {name}" for name, count in found.records.items()) or "none",
         "snapshots": ", ".join(map(str, found.snapshots)) or "none",
-        "data set": f"{len(found.converted):,} segments, {_range(found.converted)}" if found.converted else "none",
+        "data set": f"segments {_range(found.converted)}" if found.converted else "none",
         **({} if found.standing is None else _standing_lines(found.standing)),
     }
     if found.torn_bytes:
@@ -130,7 +132,7 @@ def _standing_lines(standing: Standing) -> dict[str, str]:
     if standing.next_due is not None:
         lines["next due"] = time_text(standing.next_due)
     if standing.untold:
-        lines["untold"] = f"{standing.untold:,} have ended, and were about to be told"
+        lines["untold"] = f"{standing.untold:,}, ended and about to be told"
     lines["outcomes"] = f"{standing.last_number:,} told"
     return {**lines, "last record": time_text(standing.last_stamp)}
 
@@ -144,12 +146,9 @@ def salvaged_text(salvaged: Salvaged) -> str:
     lines += [f"lost: waits {first} to {last}" for first, last in salvaged.lost_waits]
     lines += [f"lost: outcomes {first} to {last}" for first, last in salvaged.lost_outcomes]
     if salvaged.unreadable_outcomes:
-        lines.append(
-            f"{salvaged.unreadable_outcomes:,} outcomes told behind the damage are in lost.json, not in the log"
-        )
-    lines.append(
-        f"{salvaged.folder}: {salvaged.pending:,} waits pending; {salvaged.records:,} records behind the damage"
-    )
+        lines.append(f"{many(salvaged.unreadable_outcomes, 'outcome')} told behind the damage: only in lost.json")
+    lines.append(f"{many(salvaged.records, 'record')} behind the damage applied")
+    lines.append(f"{salvaged.folder}: {many(salvaged.pending, 'wait')} pending")
     return "\n".join(lines)
 
 
@@ -165,8 +164,8 @@ def backup(
 
         made = back_up(data, to)
         typer.echo(
-            f"{made.folder}: {made.files:,} files, {made.size:,} bytes; {made.pending:,} waits pending, "
-            f"{made.last_number:,} outcomes told, as of {time_text(made.last_stamp)}"
+            f"{made.folder}: {many(made.files, 'file')}, {made.size:,} bytes; {many(made.pending, 'wait')} pending, "
+            f"{many(made.last_number, 'outcome')} told, as of {time_text(made.last_stamp)}"
         )
 
 
@@ -182,6 +181,7 @@ def compact(
         from ..durable.compaction import compact as compact_folder  # noqa: PLC0415
 
         done = compact_folder(data, keep=keep)
-        typer.echo(f"{len(done.converted):,} segments became Parquet, {len(done.removed):,} were removed from the log")
+        converted, removed = (many(len(segments), "segment") for segments in (done.converted, done.removed))
+        typer.echo(f"{converted} converted to Parquet, {removed} removed from the log")
         if done.owner is not None:
             typer.echo(f"what is not sealed is left for later: {done.owner}")

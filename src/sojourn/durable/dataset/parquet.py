@@ -41,7 +41,7 @@ def segment_tables(
     files: Files, found: list[Header], plans: Plans, skip: set[int], following: Header | None = None
 ) -> Iterator[tuple[int, Tables]]:
     """The tables of each segment, but for those to be skipped. `following` comes after the last of them, if sealed."""
-    for header, after in zip(found, [*found[1:], following], strict=True):
+    for header, after in zip(found, [*found[1:], following], strict=False):
         if header.segment not in skip:
             end = None if after is None else Position(header.segment, after.previous_end)
             records = walk(files, [header], Position(header.segment, 0), end)
