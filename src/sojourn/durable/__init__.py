@@ -36,7 +36,9 @@ from .hub import DurableHub as DurableHub
 from .hub import DurableStats as DurableStats
 from .reader import Reader as Reader
 from .reader import read as read
+from .verification import Verified as Verified
+from .verification import verify as verify
 from .wait import Told as Told
 from .wait import Wait as Wait
 
-__all__ = ["DurableHub", "DurableStats", "Reader", "Told", "Wait", "read"]
+__all__ = ["DurableHub", "DurableStats", "Reader", "Told", "Verified", "Wait", "read", "verify"]
