@@ -26,8 +26,8 @@ MUTANTS = [
     Mutant(
         "the old segment is not synced before the next",
         f"{ROOM}/log.py",
-        'if self._file is not None and self._sync == "os" and self.failure is None:',
-        "if False:",
+        "if self._file is not None and self._synced < self.position.offset:",
+        'if self._file is not None and self._sync == "none":',
     ),
     Mutant(
         "a failed write is followed by another into the same file",

@@ -1,0 +1,327 @@
+"""Random programs for a durable hub, with crashes, held to what was answered: `simulate(seed)`.
+
+The process dies at any operation on a file, the power fails and takes what was not synced, the disk fills up and fails,
+the wall clock is set; segments are so small that snapshots and retention happen all the time. Beside it run models of
+what has happened: more than one while nobody can know whether an interrupted call did.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+import sojourn as sj
+from durable.faulty_files import FaultyFiles, Killed, disk_after, some_of_it
+from durable.model import RULES, Asked, Model, Operation
+from durable.scene import WALL_MS, Scene, picture
+from sojourn.durable import Told
+from sojourn.durable.recovery import recover
+from sojourn.testing import ManualClock
+
+KEYS = ("a", "aa", "b", "c")
+KINDS = ("paid", "packed", "void", "beat", "ack")
+MAX_STEP_MS = 3_600_000
+
+
+def simulate(seed: int) -> World:
+    """A program with its crashes; `AssertionError` if something is not as it was promised."""
+    world = World(seed)
+    for _ in range(world.random.randrange(10, 40)):
+        world.step()
+    world.end()
+    return world
+
+
+class World:
+    """A disk, a hub on it, the models, and a reader of outcomes that keeps its cursor."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random = Random(seed)
+        self.remember = random.choice((None, None, 60))
+        self.options: dict[str, Any] = {
+            "remember": self.remember,
+            "sync": random.choice(("always", "always", "always", "os")),
+            "segment_bytes": random.choice((300, 800, 2_000, 10_000)),
+            "keep": random.choice((0, 200, "7 days")),
+            "keep_bytes": random.choice((None, 3_000)),
+            "max_step": MAX_STEP_MS,
+            "remember_ids": "1000 days",
+        }
+        self.grace = random.choice((0, 0, 100))
+        self.files, self.clock = FaultyFiles(), ManualClock(wall_ms=WALL_MS)
+        self.models = [Model([], self.remember)]
+        self.told: dict[int, Told] = {}
+        """What the reader has been told, by number."""
+        self.failed: list[Operation] = []
+        """What was refused by a disk that failed half-way: while the hub lives, it has not happened."""
+        self.safe = 0
+        """How many operations the disk is sure to have, even with `sync="os"`."""
+        self.crashes = self.restarts = 0
+        self.open()
+
+    # Steps
+
+    def step(self) -> None:
+        random = self.random
+        if random.random() < 0.12:
+            self.files.kill_after = random.randrange(12)
+        elif random.random() < 0.06:
+            self.break_disk()
+        elif random.random() < 0.4:
+            self.files.room, self.files.failing = None, {}
+        self.attempt(random.choice(self.verbs()))
+        if random.random() < 0.05:
+            self.restart()
+        elif random.random() < 0.04:
+            self.crash([])
+
+    def verbs(self) -> list[Callable[[], object]]:
+        return [
+            *[self.wait] * 4,
+            *[self.signal] * 5,
+            *[self.advance] * 3,
+            self.extend,
+            self.cancel,
+            self.cancel_where,
+            self.shift,
+            self.set_clock,
+        ]
+
+    def attempt(self, verb: Callable[[], object]) -> None:
+        self.asked: list[Operation] = []
+        try:
+            verb()
+        except Killed:
+            self.crash(self.asked)
+            return
+        if self.is_dead:  # the timer has swallowed it
+            self.crash(self.asked)
+            return
+        self.check()
+
+    @property
+    def is_dead(self) -> bool:
+        return self.files.kill_after == -1
+
+    def ask(self, verb: str, *given: Any) -> None:
+        """Let the hub do it; once it is answered the models do it too, and answer the same."""
+        operation = Operation(self.hub.now_ms(), verb, given)
+        self.asked = [operation]
+        try:
+            answer = self.call(verb, *given)
+        except sj.DiskError:
+            self.failed = self.failed or [operation]
+            return
+        self.failed = []
+        answers = [model.do(operation) for model in self.models]
+        is_known = verb != "signal" or self.hub._engine.state.grace_until is None
+        if is_known:
+            self.models = [model for model, expected in zip(self.models, answers, strict=True) if expected == answer]
+            assert self.models, f"{operation} was answered {answer}, and should be {answers}"
+
+    def call(self, verb: str, *given: Any) -> Any:
+        hub = self.hub
+        match verb:
+            case "wait":
+                return self.call_wait(*given)
+            case "signal":
+                ids, signals = zip(*given, strict=True)
+                return hub.signal_many(signals, ids=ids)
+            case "cancel_where":
+                return hub.cancel_where(rule=given[0], key_prefix=given[1])
+            case "shift":
+                return hub.shift(rule=given[0], key_prefix=given[1], by=given[2])
+            case _:
+                return getattr(hub, verb)(*given)
+
+    def call_wait(self, *wanted: tuple[str | None, Asked]) -> Any:
+        ids = [given_id for given_id, _ in wanted]
+        keys: list[Any] = [list(asked.keys) for _, asked in wanted]
+        payloads = [asked.payload for _, asked in wanted]
+        try:
+            waits = self.hub.wait_many(keys, **wanted[0][1].until, ids=ids, payloads=payloads)
+        except sj.IdTakenError:
+            return "IdTakenError"
+        return [wait.seq for wait in waits]
+
+    def wait(self) -> None:
+        random = self.random
+        rule: Any = random.choice((*RULES, (random.randrange(1, 9), random.randrange(90))))
+        wanted = []
+        for _ in range(random.choice((1, 1, 1, 3))):
+            keys = random.choice((KEYS[:1], KEYS[1:2], KEYS[2:3], KEYS[:3]))
+            given_id = random.choice((None, f"w{random.randrange(8)}"))
+            wanted.append((given_id, Asked(keys, rule, random.choice((None, None, {"n": 1})))))
+        self.ask("wait", *wanted)
+
+    def signal(self) -> None:
+        random = self.random
+        signals = []
+        for _ in range(random.choice((1, 1, 1, 4))):
+            given_id = random.choice((None, f"s{random.randrange(12)}"))
+            source = random.choice((None, "s", 7))
+            what = (random.choice(KINDS), source) if random.random() < 0.7 else ("coin", source or 1, 3.5)
+            signals.append((given_id, (random.choice(KEYS), *what)))
+        self.ask("signal", *signals)
+
+    def advance(self) -> None:
+        self.clock.advance(self.random.choice((1, 20, 90)))
+
+    def extend(self) -> None:
+        if (wait_id := self.some_id()) is not None:
+            self.ask("extend", wait_id, self.random.randrange(150))
+
+    def cancel(self) -> None:
+        if (wait_id := self.some_id()) is not None:
+            self.ask("cancel", wait_id)
+
+    def some_id(self) -> str | None:
+        waits = self.hub.list()
+        return self.random.choice(waits).id if waits else None
+
+    def where(self) -> tuple[str | None, str | None]:
+        return self.random.choice((("shipped", None), (None, "a"), ("level", "b"), ("alive", "")))
+
+    def cancel_where(self) -> None:
+        if self.random.random() < 0.5:
+            self.ask("cancel_where", *self.where())
+
+    def shift(self) -> None:
+        self.ask("shift", *self.where(), self.random.randrange(1, 90))
+
+    def set_clock(self) -> None:
+        self.clock.step_wall(self.random.choice((-60_000, -2_000, 1_500, 5_000)))
+
+    def break_disk(self) -> None:
+        if self.random.random() < 0.5:
+            self.files.room = self.random.randrange(300)
+        else:
+            what = self.random.choice(("write", "sync", "create"))
+            self.files.failing = {what: self.random.choice((errno.EIO, errno.EROFS, errno.ENOSPC))}
+
+    # Ends and beginnings
+
+    def restart(self) -> None:
+        self.restarts += 1
+        self.files.room, self.files.failing = None, {}
+        try:
+            self.hub.close()
+        except Killed:
+            pass
+        if self.is_dead:
+            self.crash([])
+        else:
+            self.open()
+
+    def crash(self, interrupted: list[Operation]) -> None:
+        """The process dies; perhaps the power failed as well. What was not answered has happened or not."""
+        self.crashes += 1
+        self.hub.timer.close()
+        self.files.process_dies()
+        self.files.room, self.files.failing = None, {}
+        possible = [model.operations for model in self.models]
+        if self.random.random() < 0.5:
+            if self.options["sync"] == "os":
+                possible = [operations[:n] for operations in possible for n in range(self.safe, len(operations) + 1)]
+                self.told = {}
+            self.files = disk_after(self.files.base, self.files.journal, some_of_it(self.random.randrange(2**32)))
+        self.models = [
+            Model([*operations, *more], self.remember)
+            for operations in possible
+            for more in ([], *([maybe] for maybe in (*self.failed[:1], *interrupted)))
+        ]
+        self.clock.advance(self.random.choice((0, 0, 40, 300)))
+        self.open()
+
+    def open(self) -> None:
+        """It may be killed while it opens, too."""
+        if self.random.random() < 0.2:
+            self.files.kill_after = self.random.randrange(10)
+        while True:
+            try:
+                options = self.options | {"recover_grace": self.grace}
+                self.hub: Any = sj.Hub("world", data=self.files, clock=self.clock, **options)  # type: ignore[call-arg]
+            except Killed:
+                self.files.process_dies()
+                continue
+            if not self.is_dead:
+                break
+            self.hub.timer.close()
+            self.files.process_dies()
+        self.failed = []
+        self.safe = min(len(model.operations) for model in self.models)
+        self.check()
+
+    def end(self) -> None:
+        """With a disk that works, everything comes to its end."""
+        self.files.kill_after = None
+        self.files.room, self.files.failing = None, {}
+        self.clock.advance(20_000)
+        self.asked = []
+        self.ask("signal", (None, ("nobody", "nothing")))
+        self.check()
+        assert self.hub.pending == 0
+        self.hub.close()
+
+    # What was promised
+
+    def check(self) -> None:
+        engine = self.hub._engine
+        engine.state.check()
+        last = self.hub.stats().last_number
+        assert last >= len(self.told), f"outcomes up to {len(self.told)} were told, and now the last is {last}"
+        self.read_outcomes(last)
+        if self.hub.stats().is_failing or engine.state.grace_until is not None:
+            return
+        assert picture(engine.state) == picture(recover(self.files).state)
+        for model in self.models:
+            model.advance_to(self.hub.now_ms())
+        pending = self.pending()
+        reasons = [self.difference(model, pending) for model in self.models]
+        self.models = [model for model, reason in zip(self.models, reasons, strict=True) if reason is None]
+        assert self.models, f"not as answered: {reasons}"
+
+    def pending(self) -> dict[int, tuple[Any, ...]]:
+        return {
+            wait.seq: (wait.given_id, wait.keys, wait.rule, wait.payload, wait.opened_at, wait.deadline)
+            for wait in self.hub.list()
+        }
+
+    def difference(self, model: Model, pending: dict[int, tuple[Any, ...]]) -> str | None:
+        """How the hub is not what the model says; None if it is."""
+        expected = {
+            number: (given_id, asked.keys, asked.rule if isinstance(asked.rule, str) else "wait", asked.payload, *times)
+            for number, (given_id, asked, *times) in model.pending().items()
+        }
+        if pending != expected:
+            return f"pending are {pending}, and should be {expected}"
+        ended = {number for number in model.waits if model.outcome(number) is not None}
+        told = {model.number_of(outcome.operation_id) for outcome in self.told.values()}
+        if told != ended or len(self.told) != len(ended):
+            return f"told are {told}, and ended have {ended}"
+        for outcome in self.told.values():
+            number = model.number_of(outcome.operation_id)
+            if number is None or tuple(outcome)[1:12] != model.outcome(number):
+                return f"told is {outcome}, and should be {number and model.outcome(number)}"
+        return None
+
+    def read_outcomes(self, last: int) -> None:
+        """As far as the log goes back, what was told stays as it was; the new ones follow without a gap."""
+        after = 0
+        with suppress(sj.OutcomesGoneError):
+            after = self.reread()
+        for outcome in self.hub.outcomes(after=max(after, len(self.told))):
+            assert outcome.number == len(self.told) + 1
+            self.told[outcome.number] = outcome
+        assert len(self.told) == last
+
+    def reread(self) -> int:
+        for outcome in self.hub.outcomes():
+            if outcome.number in self.told:
+                assert outcome == self.told[outcome.number], f"{outcome} was {self.told[outcome.number]}"
+            else:
+                self.told[outcome.number] = outcome
+        return len(self.told)
