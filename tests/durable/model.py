@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 
 import sojourn as sj
 from durable.scene import FUNDED, SHIPPED, WALL_MS
+from sojourn.durable.state import remembered
+from sojourn.hub._memory import Memory
+from sojourn.rules import Event
 from sojourn.testing import ManualClock
+
+BEGINNING_MS = WALL_MS - 864_000_000
+"""Before everything, even if the wall clock is set back."""
 
 RULES = {
     rule.name: rule
@@ -32,6 +38,10 @@ class Asked(NamedTuple):
     payload: Any = None
 
     @property
+    def rule_name(self) -> str:
+        return self.rule if isinstance(self.rule, str) else "wait"
+
+    @property
     def until(self) -> dict[str, Any]:
         if isinstance(self.rule, str):
             return {"rule": RULES[self.rule]}
@@ -47,15 +57,25 @@ class Operation(NamedTuple):
     given: tuple[Any, ...]
 
 
+def look(wait: Any) -> tuple[Any, ...]:
+    """The times of a pending wait, in memory or durable."""
+    return wait.opened_at, wait.deadline, wait._cancelled_at
+
+
+def in_memory(memory: Memory | None, now_ms: int) -> list[Event]:
+    """Signals that a wait that comes now recalls."""
+    return [] if memory is None else [event for event in remembered(memory) if event.at >= now_ms - memory.keep_ms]
+
+
 class Model:
     """A hub in memory, brought to where the operations lead. Waits are known by their number."""
 
     def __init__(self, operations: list[Operation], remember: int | None) -> None:
         self.operations: list[Operation] = []
         self._remember = remember
-        self._clock = ManualClock(wall_ms=WALL_MS)
+        self._clock = ManualClock(wall_ms=BEGINNING_MS)
         self._hub = sj.Hub("model", clock=self._clock, remember=remember)
-        self._now = WALL_MS
+        self._now = BEGINNING_MS
         self.waits: dict[int, Any] = {}
         self.asked: list[tuple[str | None, Asked]] = []
         self._ids: dict[str, int] = {}
@@ -79,11 +99,16 @@ class Model:
             self._now = now_ms
 
     def pending(self) -> dict[int, tuple[Any, ...]]:
+        """Of each, all that a user can know, and whether it is about to be cancelled."""
         return {
-            number: (*self.asked[number - 1], wait.opened_at, wait.deadline)
-            for number, wait in self.waits.items()
+            number: (given_id, asked.keys, asked.rule_name, asked.payload, *look(wait), wait.explain())
+            for (number, wait), (given_id, asked) in zip(self.waits.items(), self.asked, strict=True)
             if not wait.done()
         }
+
+    def known(self) -> tuple[Any, ...]:
+        """What else there is to know: the ids of signals, and signals that are remembered."""
+        return self._signal_ids - {""}, in_memory(self._hub._waits._memory, self._now)
 
     def outcome(self, number: int) -> tuple[Any, ...] | None:
         """As it should be told, without the id, which is the durable hub's own; None of a wait that is pending."""

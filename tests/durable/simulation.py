@@ -15,10 +15,13 @@ from typing import Any
 
 import sojourn as sj
 from durable.faulty_files import FaultyFiles, Killed, disk_after, some_of_it
-from durable.model import RULES, Asked, Model, Operation
+from durable.model import RULES, Asked, Model, Operation, in_memory, look
 from durable.scene import WALL_MS, Scene, picture
-from sojourn.durable import Told
+from sojourn.durable import Reader, Told
+from sojourn.durable.records import GRACE_OVER
 from sojourn.durable.recovery import recover
+from sojourn.durable.state import State
+from sojourn.durable.wait import explanation, row_of, told_of
 from sojourn.testing import ManualClock
 
 KEYS = ("a", "aa", "b", "c")
@@ -50,16 +53,20 @@ class World:
             "max_step": MAX_STEP_MS,
             "remember_ids": "1000 days",
         }
+        self.is_watched = random.random() < 0.1
+        """Whether everything is compared after each step; otherwise only what is answered, and all after each start."""
         self.grace = random.choice((0, 0, 100))
         self.files, self.clock = FaultyFiles(), ManualClock(wall_ms=WALL_MS)
         self.models = [Model([], self.remember)]
         self.told: dict[int, Told] = {}
         """What the reader has been told, by number."""
+        self.last = 0
         self.failed: list[Operation] = []
         """What was refused by a disk that failed half-way: while the hub lives, it has not happened."""
         self.safe = 0
         """How many operations the disk is sure to have, even with `sync="os"`."""
         self.crashes = self.restarts = 0
+        self.reader = Reader(self.files)
         self.open()
 
     # Steps
@@ -99,8 +106,8 @@ class World:
             return
         if self.is_dead:  # the timer has swallowed it
             self.crash(self.asked)
-            return
-        self.check()
+        elif self.is_watched:
+            self.check()
 
     @property
     def is_dead(self) -> bool:
@@ -193,7 +200,9 @@ class World:
         self.ask("shift", *self.where(), self.random.randrange(1, 90))
 
     def set_clock(self) -> None:
+        """Short naps do not watch the wall clock: it is noticed with the next call."""
         self.clock.step_wall(self.random.choice((-60_000, -2_000, 1_500, 5_000)))
+        self.ask("signal", (None, ("nobody", "nothing")))
 
     def break_disk(self) -> None:
         if self.random.random() < 0.5:
@@ -201,6 +210,19 @@ class World:
         else:
             what = self.random.choice(("write", "sync", "create"))
             self.files.failing = {what: self.random.choice((errno.EIO, errno.EROFS, errno.ENOSPC))}
+
+    def signal_late(self) -> None:
+        """In the grace, some bring what they could not deliver while nobody ran."""
+        now_ms = self.hub.now_ms()
+        last_ms = max((model.operations[-1].at for model in self.models if model.operations), default=now_ms)
+        ats = sorted(self.random.randrange(last_ms, now_ms + 1) for _ in range(self.random.randrange(3)))
+        signals = [(None, (self.random.choice(KEYS), self.random.choice(KINDS), "late")) for _ in ats]
+        self.asked = [Operation(at, "signal", (signal,)) for at, signal in zip(ats, signals, strict=True)]
+        if self.asked:
+            with suppress(sj.DiskError):
+                self.hub.signal_many([signal for _, signal in signals], ats=ats)
+                self.models = [model.with_also(self.asked) for model in self.models]
+        self.check()
 
     # Ends and beginnings
 
@@ -226,18 +248,17 @@ class World:
         if self.random.random() < 0.5:
             if self.options["sync"] == "os":
                 possible = [operations[:n] for operations in possible for n in range(self.safe, len(operations) + 1)]
-                self.told = {}
+                self.told, self.last = {}, 0
             self.files = disk_after(self.files.base, self.files.journal, some_of_it(self.random.randrange(2**32)))
-        self.models = [
-            Model([*operations, *more], self.remember)
-            for operations in possible
-            for more in ([], *([maybe] for maybe in (*self.failed[:1], *interrupted)))
-        ]
+            self.reader = Reader(self.files)
         self.clock.advance(self.random.choice((0, 0, 40, 300)))
-        self.open()
+        self.open([[*operations, *more] for operations in possible for more in ([], self.failed, interrupted)])
 
-    def open(self) -> None:
-        """It may be killed while it opens, too."""
+    def open(self, possible: list[list[Operation]] | None = None) -> None:
+        """It may be killed while it opens, too. `possible` is all that may have happened so far, if that is not clear.
+
+        What had no effect left no record: so its time need not be known, either, if the wall clock was set back.
+        """
         if self.random.random() < 0.2:
             self.files.kill_after = self.random.randrange(10)
         while True:
@@ -251,9 +272,15 @@ class World:
                 break
             self.hub.timer.close()
             self.files.process_dies()
+        if possible is not None:
+            now_ms = self.hub.now_ms()
+            self.models = [
+                Model([operation for operation in operations if operation.at <= now_ms], self.remember)
+                for operations in possible
+            ]
         self.failed = []
         self.safe = min(len(model.operations) for model in self.models)
-        self.check()
+        self.attempt(self.signal_late if self.grace else self.check)
 
     def end(self) -> None:
         """With a disk that works, everything comes to its end."""
@@ -269,59 +296,65 @@ class World:
     # What was promised
 
     def check(self) -> None:
-        engine = self.hub._engine
+        """The hub is what its log says, has told what has ended, and what the log says is what was answered."""
+        engine, now_ms = self.hub._engine, self.hub.now_ms()
+        state = recover(self.files, until=engine.log.position).state
         engine.state.check()
-        last = self.hub.stats().last_number
-        assert last >= len(self.told), f"outcomes up to {len(self.told)} were told, and now the last is {last}"
-        self.read_outcomes(last)
-        if self.hub.stats().is_failing or engine.state.grace_until is not None:
-            return
-        assert picture(engine.state) == picture(recover(self.files).state)
+        assert picture(engine.state) == picture(state)
+        if self.is_watched:
+            beside = self.reader._state()
+            assert self.hub.stats().is_failing or picture(beside) == picture(state)
+        self.read_outcomes()
+        if state.grace_until is not None:
+            state.apply(GRACE_OVER, [now_ms])
+        elif not self.hub.stats().is_failing:
+            assert not state.untold
+            assert all(wait._due >= now_ms for wait in state.waits.values())
+        while state.expire(now_ms, 1_000):
+            pass
         for model in self.models:
-            model.advance_to(self.hub.now_ms())
-        pending = self.pending()
-        reasons = [self.difference(model, pending) for model in self.models]
-        self.models = [model for model, reason in zip(self.models, reasons, strict=True) if reason is None]
-        assert self.models, f"not as answered: {reasons}"
+            model.advance_to(now_ms)
+        reasons = [self.difference(model, state) for model in self.models]
+        assert None in reasons, f"not as answered: {reasons}"
+        self.models = [self.models[reasons.index(None)]]  # if there are others, they are alike
 
-    def pending(self) -> dict[int, tuple[Any, ...]]:
-        return {
-            wait.seq: (wait.given_id, wait.keys, wait.rule, wait.payload, wait.opened_at, wait.deadline)
-            for wait in self.hub.list()
+    def difference(self, model: Model, state: State) -> str | None:
+        """How the state, in which everything has ended that is over, is not what the model says; None if it is."""
+        now_ms = self.hub.now_ms()
+        pending = {
+            wait.seq: (wait.given_id, wait.keys, wait.rule, wait.payload, *look(wait), explanation(wait, now_ms))
+            for wait in state.waits.values()
         }
-
-    def difference(self, model: Model, pending: dict[int, tuple[Any, ...]]) -> str | None:
-        """How the hub is not what the model says; None if it is."""
-        expected = {
-            number: (given_id, asked.keys, asked.rule if isinstance(asked.rule, str) else "wait", asked.payload, *times)
-            for number, (given_id, asked, *times) in model.pending().items()
-        }
-        if pending != expected:
-            return f"pending are {pending}, and should be {expected}"
-        ended = {number for number in model.waits if model.outcome(number) is not None}
-        told = {model.number_of(outcome.operation_id) for outcome in self.told.values()}
-        if told != ended or len(self.told) != len(ended):
-            return f"told are {told}, and ended have {ended}"
-        for outcome in self.told.values():
+        if pending != model.pending():
+            return f"pending are {pending}, and should be {model.pending()}"
+        known = state.signal_ids, in_memory(state.memory, now_ms)
+        if known != model.known():
+            return f"known are {known}, and should be {model.known()}"
+        untold = [told_of(0, row_of(wait)) for wait in state.untold.values()]
+        ended = [number for number in model.waits if model.outcome(number) is not None]
+        if self.last + len(untold) != len(ended):
+            return f"{self.last} were told, {untold} are to be, and ended have {ended}"
+        for outcome in (*self.told.values(), *untold):
             number = model.number_of(outcome.operation_id)
             if number is None or tuple(outcome)[1:12] != model.outcome(number):
                 return f"told is {outcome}, and should be {number and model.outcome(number)}"
         return None
 
-    def read_outcomes(self, last: int) -> None:
+    def read_outcomes(self) -> None:
         """As far as the log goes back, what was told stays as it was; the new ones follow without a gap."""
-        after = 0
-        with suppress(sj.OutcomesGoneError):
-            after = self.reread()
-        for outcome in self.hub.outcomes(after=max(after, len(self.told))):
-            assert outcome.number == len(self.told) + 1
+        for outcome in self.outcomes_from(0):
+            assert outcome == self.told.setdefault(outcome.number, outcome), f"{outcome} was {self.told}"
+        for outcome in self.outcomes_from(self.last):
+            assert outcome.number == self.last + 1
             self.told[outcome.number] = outcome
-        assert len(self.told) == last
+            self.last = outcome.number
+        assert self.last == self.hub.stats().last_number
 
-    def reread(self) -> int:
-        for outcome in self.hub.outcomes():
-            if outcome.number in self.told:
-                assert outcome == self.told[outcome.number], f"{outcome} was {self.told[outcome.number]}"
-            else:
-                self.told[outcome.number] = outcome
-        return len(self.told)
+    def outcomes_from(self, number: int) -> list[Told]:
+        """Those after a number; if they are gone, those that are not."""
+        try:
+            return list(self.hub.outcomes(after=number))
+        except sj.OutcomesGoneError as gone:
+            oldest = int(str(gone).partition("the oldest kept is ")[2].partition(";")[0])
+            self.last = max(self.last, oldest - 1)
+            return list(self.hub.outcomes(after=oldest - 1))

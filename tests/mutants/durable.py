@@ -201,8 +201,8 @@ MUTANTS = [
     Mutant(
         "a full disk is never tried again",
         f"{ROOM}/engine.py",
-        "            return self.now_ms() + RETRY_MS\n",
-        "            return None\n",
+        "return max(due, self.now_ms() + RETRY_MS) if due is not None and self._is_failing else due",
+        "return None if self._is_failing else due",
     ),
     # Who leads
     Mutant(

@@ -211,9 +211,9 @@ class Engine:
                 return _nothing
             try:
                 self._get_ready(known_to)
-                self._record_steps(known_to)
                 for request in group:
                     self._perform(request)
+                self._record_steps(known_to)
                 self._tell(known_to)
                 if self._is_stale:
                     raise StorageError("a request failed half-way; nothing of its group has been written")
@@ -242,6 +242,7 @@ class Engine:
     def _record_steps(self, stamp: int) -> None:
         for step in self.stamps.take_steps():
             self.record(r.CLOCK, [stamp, *step])
+            self._nap_until = None  # it was planned by the clock as it was
 
     def _perform(self, request: Request[Any]) -> None:
         try:
@@ -336,9 +337,12 @@ class Engine:
             self._nap.append(self.timer.schedule_at(at_s, self._owner._wake))
 
     def _next_due(self) -> int | None:
+        due = self._due()
+        return max(due, self.now_ms() + RETRY_MS) if due is not None and self._is_failing else due
+
+    def _due(self) -> int | None:
+        """When there is something to do that nobody asks for."""
         state = self.state
-        if self.log.failure is not None and (state.untold or state.due.first() is not None):
-            return self.now_ms() + RETRY_MS
         if state.untold:
             return self.now_ms()
         if state.grace_until is not None:

@@ -24,6 +24,8 @@ class Recovered(NamedTuple):
     snapshot: int | None
     """The segment at whose start the recovery began, if a snapshot led there."""
     records: int
+    last: Header | None
+    """Of the last segment, if there is one."""
     damaged_snapshots: list[str]
     """Passed over, since the log has what was in them."""
 
@@ -49,7 +51,7 @@ def recover(
         start = Position(found[0].segment if snapshot is None and found else snapshot or 0, 0)
         tail, count = replay(files, found, start, state, until)
         publish([wait for wait in state.ids.values() if wait._row is not None])
-        return Recovered(state, tail, snapshot, count, passed_over)
+        return Recovered(state, tail, snapshot, count, found[-1] if found else None, passed_over)
 
 
 def replay(

@@ -179,7 +179,7 @@ class State:
         return len(self.fresh) - before
 
     def _spread(self, at: int, key: str, kind: str, source: Any, value: Any, before_seq: int) -> None:
-        """Let a signal count for all who waited on its key when it came."""
+        """Let a signal count for all who waited on its key when it came; if it was held, for those who recall it."""
         event = Event(key, kind, at, source, number_of(value))
         if self.memory is not None:
             self.memory.keep(event, self.memory.look(key))
@@ -188,8 +188,13 @@ class State:
             return
         for wait in (found,) if isinstance(found, Wait) else tuple(found.values()):
             plan = wait._plan
-            if kind in plan.kinds and wait.seq < before_seq and plan.refusal(event) is None:
+            is_heard = wait.seq < before_seq or self._recalls(wait, at)
+            if is_heard and kind in plan.kinds and plan.refusal(event) is None:
                 hear(wait, event)
+
+    def _recalls(self, wait: Wait, at: int) -> bool:
+        """Whether a wait that came while a signal was held finds it in the memory."""
+        return self.memory is not None and at >= wait.opened_at - self.memory.keep_ms
 
     def _extend(self, stamp: int, seq: int, deadline: int) -> bool:
         self._release(stamp)
