@@ -35,8 +35,10 @@ def summary(*arguments: object) -> dict[str, Any]:
     return found
 
 
-def counts(opened: int, completed: int, met_late: int, never_met: int, cancelled: int = 0) -> dict[str, int]:
-    ended = {"completed": completed, "expired": met_late + never_met, "cancelled": cancelled}
+def counts(
+    opened: int, completed: int, met_late: int, never_met: int, cancelled: int = 0, pending: int = 0
+) -> dict[str, int]:
+    ended = {"completed": completed, "expired": met_late + never_met, "cancelled": cancelled, "pending": pending}
     return {"opened": opened, **ended, "met_late": met_late, "never_met": never_met}
 
 
@@ -49,11 +51,29 @@ def test_groups_are_counted_without_a_report() -> None:
 
 
 def test_other_deadlines_are_counted_in_the_order_of_their_length() -> None:
-    assert summary("--what-if", "+38 days,100 days,30 days")["rules"][0]["what_if"] == [
+    found = summary("--what-if", "+38 days,100 days,30 days")["rules"][0]["what_if"]
+    shares = [[round(tried.pop(name), 3) for name in ("share", "share_low", "share_high")] for tried in found]
+    assert found == [
         {"deadline": "30 days", "within_ms": 30 * 86_400_000, **counts(5, 1, 2, 2), "unknown": 0},
-        {"deadline": "100 days", "within_ms": 100 * 86_400_000, **counts(5, 3, 0, 2), "unknown": 0},
-        {"deadline": "+38 days", "shift_ms": 38 * 86_400_000, **counts(5, 3, 0, 2), "unknown": 0},
+        {"deadline": "100 days", "within_ms": 100 * 86_400_000, **counts(5, 3, 0, 0, pending=2), "unknown": 0},
+        {"deadline": "+38 days", "shift_ms": 38 * 86_400_000, **counts(5, 3, 0, 0, pending=2), "unknown": 0},
     ]
+    assert shares == [[0.2, 0.031, 0.796], [1, 0.118, 1], [1, 0.118, 1]]
+
+
+def test_a_log_that_is_complete_leaves_nothing_pending() -> None:
+    found = summary("--what-if", "100 days", "--as-of", "complete")
+    assert found["as_of"] == "complete"
+    tried = found["rules"][0]["what_if"][0]
+    assert (tried["never_met"], tried["pending"], tried["share"]) == (2, 0, 0.6)
+
+
+def test_what_is_pending_when_the_log_ends_is_counted_apart_and_shown() -> None:
+    found = summary("--as-of", "1970-02-15")
+    assert {name: found[name] for name in counts(0, 0, 0, 0)} == counts(5, 1, 0, 0, pending=4)
+    assert found["as_of"] == "1970-02-15T00:00:00.000Z"
+    shown = [line.split() for line in replay("--as-of", "1970-02-15").out.splitlines() if line]
+    assert shown[1:] == [["opened", "5"], ["completed", "1", "20.0%"], ["pending", "4", "80.0%"]]
 
 
 def test_each_rule_has_its_counts_and_the_totals_are_their_sums(tmp_path: Path) -> None:

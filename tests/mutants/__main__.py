@@ -55,6 +55,17 @@ TABLES: dict[str, list[list[str]]] = {
             "tests/spark/test_files.py::test_row_groups_are_shared_out_evenly_and_each_is_read_once",
         ]
     ],
+    "as_of": [
+        [
+            "tests/rules/test_as_of.py",
+            "tests/parity/test_kernel.py",
+            "tests/parity/test_local.py",
+            "tests/parity/test_operations.py",
+            "tests/parity/test_worker.py",
+            "tests/stream/test_shard_parity.py",
+        ]
+    ],
+    "scale": [["tests/replay/test_large_logs.py", "tests/replay/test_groups.py", "tests/spark/test_deliver.py"]],
     "demo": [["tests/demo", "tests/cli/test_explain.py"]],
 }
 """Which tests must notice the bugs of which table: one set after the other, until one does."""

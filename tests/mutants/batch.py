@@ -33,12 +33,12 @@ MUTANTS = [
     Mutant("the last parcels are not sent", PARCELS, "    if sent:\n        yield", "    if False:\n        yield"),
     Mutant("what was set aside is not counted", PARCELS, "[{SHARD: 0, UNUSABLE: unusable}] if unusable else []", "[]"),
     Mutant("rows after the last full batch are lost", PARCELS, "    if rows:\n", "    if False:\n"),
-    Mutant("the last shards are lost", PARCELS, "(rows and not waiting)", "False"),
+    Mutant("the last shards are lost", PARCELS, "(rows and not self._waiting)", "False"),
     Mutant(
         "a parcel of operations is read as events",
         PARCELS,
-        "            arrived[1].append(",
-        "            arrived[0].append(",
+        "self._waiting[shard][1].append(",
+        "self._waiting[shard][0].append(",
     ),
     # Dealing out, and handing over
     Mutant(
@@ -48,7 +48,7 @@ MUTANTS = [
         "for path, groups in groupby(self.shares[task] * 2",
     ),
     Mutant("the last share gets nothing", FILES, "by_task[min(tasks - 1, ", "by_task[min(max(0, tasks - 2), "),
-    Mutant("events that no rule can use are sent", NORMAL, "np.flatnonzero(is_usable & ", "np.flatnonzero("),
+    Mutant("events that no rule can use are sent", NORMAL, "is_looked_at = is_usable & ", "is_looked_at = "),
     Mutant(
         "a number that is none is 0",
         NORMAL,

@@ -40,7 +40,7 @@ MUTANTS = [
     Mutant(
         "a broken promise is well", SHOW, "return 0 if all(is_kept for _, is_kept, _ in promises) else 1", "return 0"
     ),
-    Mutant("what ends it had ended", EXPLAIN, "    if event.at <= outcome.at:\n", "    if event.at < outcome.at:\n"),
+    Mutant("what ends it had ended", EXPLAIN, "    if late_ms <= 0:\n", "    if late_ms < 0:\n"),
     Mutant(
         "ids are not found",
         EXPLAIN,

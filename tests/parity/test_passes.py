@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -78,6 +81,14 @@ def test_the_core_is_there_and_is_what_is_used() -> None:
     assert all(module.core is _core for module in (deal, passes, search, texts))
 
 
+@pytest.mark.parametrize(("switch", "used"), [("1", "None"), ("0", "_core"), ("", "_core")])
+def test_sojourn_pure_chooses_the_build(switch: str, used: str) -> None:
+    look = "from sojourn.pipeline._build import core; print(core)"
+    environment = os.environ | {"SOJOURN_PURE": switch}
+    ended = subprocess.run([sys.executable, "-c", look], env=environment, capture_output=True, text=True, check=True)
+    assert used in ended.stdout
+
+
 # Texts
 
 
@@ -98,8 +109,8 @@ def test_shards_are_those_of_the_hashes_however_many_threads_ask(
     keys = pa.array([f"case-{i}" for i in range(200)])
     with built(core):
         for shards in (1, 2, 16, 256, 65_536):
-            expected = deal.shards_of_hashes(texts.hashes(keys), shards)
-            assert deal.shards_of(keys, shards).tolist() == expected.tolist()
+            expected = [(hashed(key) >> 32) * shards >> 32 for key in keys.to_pylist()]
+            assert deal.shards_of(keys, shards).tolist() == expected
         dealt = deal.dealt_out(keys, np.arange(0, 200, 2), 16)
     assert sorted(np.concatenate(dealt).tolist()) == list(range(0, 200, 2))
     assert all(part.dtype == np.int32 and (np.diff(part) > 0).all() for part in dealt)

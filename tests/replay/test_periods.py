@@ -28,8 +28,8 @@ def found(rows: list[tuple[int, int]], names: range | None = None) -> tuple[Peri
 
 def plain(told: tuple[Periods, ...]) -> object:
     return [
-        (p.is_of_months, p.unit.name, p.first, p.counts.tolist(), p.cases.to_pylist())
-        + tuple(column.tolist() for column in (p.spells.labels, p.spells.places, p.spells.counts))
+        [p.is_of_months, p.unit.name, p.first, p.counts.tolist(), p.cases.to_pylist()]
+        + [column.tolist() for column in (p.spells.labels, p.spells.places, p.spells.counts)]
         for p in told
     ]
 

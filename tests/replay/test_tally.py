@@ -178,7 +178,7 @@ def test_another_deadline_is_what_the_local_engine_says_it_is(found: Table) -> N
     table = outcome_table(found.rows)
     asked = [deadline for deadline in DEADLINES if not deadline.is_shift]
     told = {
-        (name, deadline.ms): (tried.counts, tried.estimate())
+        (name, deadline.ms): (tried.counts, tried.estimate() or (None, None, None))
         for name, own in tally(table, asked, RULES, found.end).items()
         for deadline, tried in own.what_if.items()
     }

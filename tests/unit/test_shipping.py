@@ -53,10 +53,10 @@ def test_a_cluster_gets_the_package_as_modules_only(tmp_path: Path) -> None:
     look = (
         f"import sys; sys.path.insert(0, {str(path)!r}); "
         "import sojourn.pipeline.spark.worker, sojourn.pipeline.results.tally; "
-        "print(sojourn.__file__, sojourn.timer.IMPLEMENTATION)"
+        "print(sojourn.__file__, sojourn.timer.IMPLEMENTATION, sojourn.pipeline._build.core)"
     )
     ended = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
-    assert ended.stdout.split() == [f"{path}/sojourn/__init__.py", "pure"]
+    assert ended.stdout.split() == [f"{path}/sojourn/__init__.py", "pure", "None"]
 
 
 def test_a_session_gets_the_package_once_and_it_stays_where_it_is_fetched_from() -> None:

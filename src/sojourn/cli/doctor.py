@@ -55,7 +55,12 @@ def findings() -> Iterator[Finding]:
     yield Finding("sojourn", __version__, "", "")
     yield Finding("Python", platform.python_version(), "", "")
     compiled = IMPLEMENTATION if IMPLEMENTATION == "compiled" else None
-    yield Finding("compiled core", compiled, "fast timers", "install a C compiler, then reinstall without SOJOURN_PURE")
+    yield Finding(
+        "compiled core",
+        compiled,
+        "fast timers and replays",
+        "install a C compiler, then reinstall without SOJOURN_PURE",
+    )
     yield Finding("pyarrow", _version("pyarrow"), "replay", "pip install 'sojourn[pipeline]'")
     yield Finding("numpy", _version("numpy"), "replay", "pip install 'sojourn[pipeline]'")
     yield _pyspark(_version("pyspark"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isclose
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -12,9 +13,10 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from ..pipeline.report.words import Labels, estimate_text, labels_of, share_text
+from ..pipeline.report.words import Labels, band_text, estimate_text, labels_of, share_text
 from ..pipeline.results.summary import by_size
 from ..pipeline.results.tally import STATUSES, Tally
+from ..pipeline.results.what_if import Tried
 from ..pipeline.schema import PENDING, UNKNOWN
 from ..rules import Rule
 
@@ -80,11 +82,18 @@ def _table(tally: Tally, labels: Labels) -> Table:
         if number or (status == STATUSES[0] and tally.counts.opened):
             table.add_row(f"  {labels[status]}", f"{number:,}", share_text(number, tally.counts.opened))
     for deadline, tried in sorted(tally.what_if.items(), key=lambda entry: (entry[0].is_shift, entry[0].ms)):
-        counts = tried.counts
-        further = [f"{getattr(counts, name):,} {labels[name]}" for name in (PENDING, UNKNOWN) if getattr(counts, name)]
         share = estimate_text(tried.estimate())
-        table.add_row(f"  if {deadline}", f"{counts.completed:,}", share, ", ".join(further), style="cyan")
+        table.add_row(f"  if {deadline}", f"{tried.counts.completed:,}", share, _doubt(tried, labels), style="cyan")
     return table
+
+
+def _doubt(tried: Tried, labels: Labels) -> str:
+    """What is not known: the band of a share that had to be estimated, and who was not seen to the end."""
+    counts, estimate = tried.counts, tried.estimate()
+    is_estimated = estimate is not None and not isclose(estimate.share, counts.completed / counts.opened)
+    parts = [band_text(estimate).strip(" ()")] if estimate is not None and is_estimated else []
+    parts += [f"{getattr(counts, name):,} {labels[name]}" for name in (PENDING, UNKNOWN) if getattr(counts, name)]
+    return ", ".join(parts)
 
 
 def _groups(tally: Tally, by: str) -> Table:

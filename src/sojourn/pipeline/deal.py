@@ -15,7 +15,7 @@ from .columns.texts import Hashes, bounds_and_bytes, hashes
 from .kernel.search import Ints, RowNumbers, check_rows, placed
 
 ENOUGH_ROWS = 100_000
-"""As many as fit a processor's caches; with fewer, the interpreter's overhead would dominate."""
+"""With fewer in a shard, the interpreter's overhead would dominate; with twice as many, it hardly matters."""
 
 MOST_SHARDS = 256
 
@@ -25,7 +25,8 @@ Done = TypeVar("Done")
 
 def shards_for(rows: int) -> int:
     """How many shards are best for this many rows in one process: a power of two."""
-    return 1 << min(MOST_SHARDS, rows // ENOUGH_ROWS).bit_length() - 1 if rows >= ENOUGH_ROWS else 1
+    good: int = max(2 * pa.cpu_count(), rows // (2 * ENOUGH_ROWS))
+    return 1 << max(1, min(MOST_SHARDS, rows // ENOUGH_ROWS, good)).bit_length() - 1
 
 
 def shards_of(texts: pa.Array, shards: int) -> NDArray[np.uint16]:
@@ -48,14 +49,14 @@ def shards_of_hashes(hashed: Hashes, shards: int) -> Ints:
     return (((hashed >> np.uint64(32)) * np.uint64(shards)) >> np.uint64(32)).astype(np.int64)
 
 
-def dealt_out(texts: pa.Array, rows: Ints, shards: int, drawer: tuple[int, int] = (0, 1)) -> list[RowNumbers]:
+def dealt_out(texts: pa.Array, rows: NDArray[Any], shards: int, drawer: tuple[int, int] = (0, 1)) -> list[RowNumbers]:
     """The rows of each shard; rows of the same text are in the same shard.
 
     `drawer` says which of how many hash classes all the texts are of: the shards are parts of that one.
     """
     check_rows(len(texts))
     if shards == 1:
-        return [rows.astype(np.int32)]
+        return [rows.astype(np.int32, copy=False)]
     number, of = drawer
     shard = shards_of(texts, shards * of) - np.uint16(number * shards)
     if len(rows) == len(shard):

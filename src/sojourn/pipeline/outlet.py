@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
-from threading import Lock
+from queue import Empty, SimpleQueue
 from time import perf_counter
 
 import pyarrow as pa
@@ -122,19 +123,20 @@ class Outlet:
         self._phases = phases
         self._folder = folder
         self._only_ended = only_ended
-        self._lock = Lock()
+        self._numbers = count()
         self._baskets: list[Basket] = []
-        self._free: list[Basket] = []
+        self._free: SimpleQueue[Basket] = SimpleQueue()
         self._kept: list[pa.Table] | None = [] if keeps else None
 
     def take(self, decided: pa.Table) -> None:
-        with self._lock:
-            basket = self._free.pop() if self._free else self._new_basket()
-            if self._kept is not None:
-                self._kept.append(decided)
+        try:
+            basket = self._free.get_nowait()
+        except Empty:
+            basket = self._new_basket()
         basket.add(decided)
-        with self._lock:
-            self._free.append(basket)
+        self._free.put(basket)
+        if self._kept is not None:
+            self._kept.append(decided)
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
@@ -157,7 +159,7 @@ class Outlet:
         return pa.concat_tables(self._kept) if self._kept else S.DECIDED.empty_table()
 
     def _new_basket(self) -> Basket:
-        path = None if self._folder is None else str(Path(self._folder) / f"part-{len(self._baskets):05}.parquet")
+        path = None if self._folder is None else str(Path(self._folder) / f"part-{next(self._numbers):05}.parquet")
         file = None if path is None else TableFile(path, S.OUTCOMES, REPEATED)
         basket = Basket(self._tally, file, self._phases, only_ended=self._only_ended, threads=THREADS)
         self._baskets.append(basket)

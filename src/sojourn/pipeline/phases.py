@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from time import perf_counter
 
 
@@ -21,11 +20,10 @@ def age() -> float:
 
 
 class Phases:
-    """Seconds by phase. What several threads do side by side is divided by their number."""
+    """Seconds by phase, from any thread. What several threads do side by side is divided by their number."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._seconds: dict[str, float] = defaultdict(float)
+        self._spent: deque[tuple[str, float]] = deque()  # to which any thread may append
 
     @contextmanager
     def __call__(self, name: str, threads: int = 1) -> Iterator[None]:
@@ -37,11 +35,14 @@ class Phases:
             self.add(name, (perf_counter() - start) / threads)
 
     def add(self, name: str, seconds: float) -> None:
-        with self._lock:
-            self._seconds[name] += seconds
+        self._spent.append((name, seconds))
 
     def total(self) -> float:
-        return sum(self._seconds.values())
+        return sum(seconds for _, seconds in tuple(self._spent))
 
     def seconds(self) -> dict[str, float]:
-        return {name: round(seconds, 3) for name, seconds in self._seconds.items()}
+        """Of each phase, in the order in which they began."""
+        totals: dict[str, float] = {}
+        for name, seconds in tuple(self._spent):
+            totals[name] = totals.get(name, 0.0) + seconds
+        return {name: round(seconds, 3) for name, seconds in totals.items()}

@@ -45,7 +45,7 @@ def _package() -> str:
 
 
 def packed(folder: Path) -> Path:
-    """This package as a zip of its modules, without its compiled parts, which the workers do not use."""
+    """This package as a zip of its modules, without its compiled parts: a zip cannot hold them; none is needed."""
     root = Path(__file__).parents[1]
     path = folder / "sojourn.zip"
     with zipfile.ZipFile(path, "w") as archive:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..kernel import UNREADABLE, Events
 from ..kernel.passes import groups
-from ..kernel.search import Flags, Ints
+from ..kernel.search import MOST_ROWS, Flags, Ints
 from ..plan import Plan
 from ..schema import AT, GROUP, KEY, KIND, SOURCE, record_batch
 from .events import EventColumns, in_one_piece
@@ -36,7 +36,7 @@ class Normal(NamedTuple):
     events: pa.RecordBatch
     has_time: Flags
     """Which rows have a time, whatever else is wrong with them."""
-    usable: Ints
+    usable: NDArray[Any]
     """Rows that some rule names and can use, as far as the row itself tells, and that are not too late for the plan."""
     reasons: list[Reasons]
     """Why other rows are set aside."""
@@ -95,7 +95,13 @@ def normal_form(table: pa.Table, plan: Plan, schema: pa.Schema | None = None, *,
     is_looked_at = is_usable & (log.kind_code >= 0)
     if plan.last_looked_at is not None:
         is_looked_at &= log.at.ms <= plan.last_looked_at
-    return Normal(events, has_time, np.flatnonzero(is_looked_at), reasons, _latest(log.at.ms, is_usable, reasons))
+    return Normal(events, has_time, _rows(is_looked_at), reasons, _latest(log.at.ms, is_usable, reasons))
+
+
+def _rows(flags: Flags) -> NDArray[Any]:
+    """The rows that are flagged: often all of them, which needs half of the memory."""
+    is_all = len(flags) <= MOST_ROWS and bool(flags.all())
+    return np.arange(len(flags), dtype=np.int32) if is_all else np.flatnonzero(flags)
 
 
 def _latest(at: Ints, is_usable: Flags, reasons: list[Reasons]) -> int | None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ..deal import dealt_out, in_parallel, shards_for
 from ..kernel.search import Flags, Ints, RowNumbers, order_by, ranges
@@ -168,7 +169,7 @@ def is_repeated(given: Given) -> Flags:
     return repeated
 
 
-def checked_operations(table: pa.Table, plan: Plan) -> tuple[Given, Ints, list[str]]:
+def checked_operations(table: pa.Table, plan: Plan) -> tuple[Given, NDArray[Any], list[str]]:
     """All rows, and for each the index of the reason why it cannot be used, -1 if there is none."""
     plan.check_operations(table.column_names)
     operation_id = texts(OPERATION_ID, in_one_piece(table[OPERATION_ID]))

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from ..kernel.search import Flags, Ints
+from ..kernel.search import Flags
 from ..plan import Plan
 from ..schema import CORRUPT, CORRUPT_LINE, CORRUPT_REASON, QUARANTINE
 from .events import EventColumns
@@ -29,7 +30,7 @@ class Reasons(NamedTuple):
     """Why a rule cannot use rows; if it is None, why no rule can. For each row an index in `texts`, or -1."""
 
     rule: str | None
-    reason: Ints
+    reason: NDArray[Any]
     texts: list[str]
 
 
@@ -50,15 +51,15 @@ def checked(plan: Plan, log: EventColumns, count: int, *, opens: bool) -> tuple[
     return is_usable, all_reasons
 
 
-def reasons_of(checks: Sequence[Check], count: int) -> tuple[Ints, list[str]]:
+def reasons_of(checks: Sequence[Check], count: int) -> tuple[NDArray[Any], list[str]]:
     """For each row the index of its reason, -1 if it has none; and the reasons."""
-    reason = np.full(count, -1)
+    reason = np.full(count, -1, np.int16 if len(checks) < 2**15 - 1 else np.int32)
     for place in reversed(range(len(checks))):
         reason[checks[place][0]] = place
     return reason, [text for _, text in checks]
 
 
-def quarantined(events: pa.Table, reason: Ints, texts: list[str], rule: str | None) -> pa.Table:
+def quarantined(events: pa.Table, reason: NDArray[Any], texts: list[str], rule: str | None) -> pa.Table:
     rows = np.flatnonzero(reason >= 0)
     if not len(rows):
         return QUARANTINE.empty_table()

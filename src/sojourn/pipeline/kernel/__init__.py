@@ -5,8 +5,9 @@
 
 `Events` are rows sorted by group (all that one operation may look at: the events of its key), then time; their order
 within an instant does not matter. `Operations` and `Verdicts` are columns too, in the same order as each other.
-Everything here is NumPy over whole columns; Python runs once for each leaf of a rule, and for each different text in
-the column `missing`: never for each row. No clock, no I/O, nothing but NumPy and `sojourn.rules`.
+Everything here is NumPy over whole columns, some of it compiled to one pass (`passes`, `search`); Python runs once for
+each leaf of a rule, and for each different text in the column `missing`: never for each row. No clock, no I/O, nothing
+but NumPy and `sojourn.rules`.
 
 `counted` gives the least that must be kept of an operation's events, where these come from several places.
 """

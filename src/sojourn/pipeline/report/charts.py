@@ -13,7 +13,7 @@ from ..results.tally import STATUSES, Counts, Tally
 from .axis import Axis, widest
 from .plot import Plot
 from .scale import count_step, duration_step, spread
-from .words import Labels, counts_text, estimate_text, share_text
+from .words import Labels, band_text, counts_text, estimate_text
 
 COLUMNS = 60
 """How many columns a chart has at most, or about."""
@@ -94,7 +94,7 @@ def _finer(tally: Tally, axis: Axis) -> Axis:
 
 
 def completing_text(share: Estimate) -> str:
-    return f"{estimate_text(share)} would have completed ({share_text(share.low, 1)} to {share_text(share.high, 1)})"
+    return f"{estimate_text(share)} would have completed{band_text(share)}"
 
 
 def lifetimes(tally: Tally, labels: Labels) -> Plot:

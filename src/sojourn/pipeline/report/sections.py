@@ -90,7 +90,8 @@ def needed(tally: Tally, axis: Axis) -> str:
     end = curve.last()
     unmet = f"{share_text(1 - end.share, 1)} did not complete under any deadline."
     if curve.end is not None and end.share < 1:
-        unmet = f"Nothing was seen for longer than {_moved(curve.end, axis)}: {estimate_text(end)} complete by then."
+        longest = _moved(curve.end, axis)
+        unmet = f"The longest deadline that can be judged is {longest}: {estimate_text(end)} complete under it."
     for share, words in ((0.9, "nine in ten"), (0.5, "half")):
         deadline = curve.deadline_for(share)
         if deadline.at is not None and deadline.earliest is not None:
@@ -134,8 +135,9 @@ def deadline_text(deadline: Deadline) -> str:
 
 def trend(tally: Tally, axis: Axis) -> str:
     periods = tally.periods[0]
-    found = trends.points(periods)
-    note = f"By {periods.unit.name} of opening. A line ends where so many were not seen to complete."
+    found = trends.points(periods, tally.deadline)
+    gaps = "A line has a gap where so many do not complete, or nobody was seen for so long."
+    note = f"By {periods.unit.name} of opening. {gaps}"
     return section(
         "Better or worse",
         paragraph("The share completed, and the time it takes."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..results import survival
 from ..results.bins import rounded_up
@@ -17,26 +17,28 @@ from .charts import percent_grid, period_edges, period_ticks
 from .parts import TableColumn, split, table
 from .plot import Plot
 from .scale import duration_step, multiples
-from .words import Labels, count_text, estimate_text, share_text, short
+from .words import Labels, band_text, count_text, estimate_text, share_text, short
 
 PERCENTILES = (0.5, 0.9, 0.95)
+
+_Value = TypeVar("_Value")
 
 GROUPS = 24
 """How many groups are shown, the largest; the others are left out."""
 
 
 class Point(NamedTuple):
-    """A period: the share completed, and by when each of `PERCENTILES` is; None if it was never seen to be."""
+    """A period: the share completed, and by when each of `PERCENTILES` is; None if nobody was seen for so long."""
 
-    share: Estimate
+    share: Estimate | None
     within: Sequence[int | None]
 
 
-def points(periods: Periods) -> list[Point | None]:
-    """A point for each period in which anything opened."""
+def points(periods: Periods, deadline: int) -> list[Point | None]:
+    """A point for each period in which anything opened; the deadline lies there in its curve."""
     bins = [periods.spells.bins(place) for place in range(len(periods.counts))]
     return [
-        Point(survival.curve(part, only_completed=True).last(), within(survival.curve(part)))
+        Point(survival.curve(part, only_completed=True).all_by(deadline), within(survival.curve(part)))
         if len(part.places)
         else None
         for part in bins
@@ -51,18 +53,16 @@ def within(curve: Curve) -> list[int | None]:
 def share_over_time(periods: Periods, found: Sequence[Point | None]) -> Plot:
     """The share completed of what each period opened, with its band."""
     plot = Plot(f"Share completed by {periods.unit.name} of opening")
-    top = percent_grid(plot, max(point.share.high for point in found if point))
+    top = percent_grid(plot, max((point.share.high for point in found if point and point.share), default=1))
     edges = period_edges(periods)
-    for run in _runs(found):
-        xs = [(edges[i] + edges[i + 1]) / 2 for i in run]
-        shares = [point.share for i in run if (point := found[i])]
-        low, mid, high = ([(x, share[k] / top) for x, share in zip(xs, shares, strict=True)] for k in (1, 0, 2))
+    for run in _runs([point and point.share for point in found]):
+        low, mid, high = (_line(edges, [(i, share[k] / top) for i, share in run]) for k in (1, 0, 2))
         plot.band(low, high)
         plot.line(mid, "curve")
     for i, point in enumerate(found):
-        if point:
-            band = f"{share_text(point.share.low, 1)} to {share_text(point.share.high, 1)}"
-            text = f"{periods.unit.label(periods.first + i)}: {estimate_text(point.share)} completed ({band})"
+        if point and point.share:
+            share = f"{estimate_text(point.share)} completed{band_text(point.share)}"
+            text = f"{periods.unit.label(periods.first + i)}: {share}"
             plot.strip(edges[i], edges[i + 1], f"{text}, of {int(periods.counts[i].sum()):,}")
     period_ticks(plot, periods)
     return plot
@@ -81,8 +81,7 @@ def time_over_time(periods: Periods, found: Sequence[Point | None], axis: Axis) 
     edges = period_edges(periods)
     for k, name in enumerate(("p50", "p90", "p95")):
         for run in _runs([point and point.within[k] for point in found]):
-            line = [((edges[i] + edges[i + 1]) / 2, (_at(found[i], k) - bottom) / (top - bottom)) for i in run]
-            plot.line(line, name)
+            plot.line(_line(edges, [(i, (at - bottom) / (top - bottom)) for i, at in run]), name)
     plot.level((zero - bottom) / (top - bottom), axis.deadline_text())
     for i, point in enumerate(found):
         if point:
@@ -95,21 +94,22 @@ def time_over_time(periods: Periods, found: Sequence[Point | None], axis: Axis) 
     return plot
 
 
-def _at(point: Point | None, k: int) -> int:
-    assert point is not None
-    at = point.within[k]
-    assert at is not None
-    return at
+def _line(edges: Sequence[float], run: Sequence[tuple[int, float]]) -> list[tuple[float, float]]:
+    """From the middle of one period to that of the next; a period on its own is crossed."""
+    if len(run) == 1:
+        [(place, y)] = run
+        return [(edges[place], y), (edges[place + 1], y)]
+    return [((edges[place] + edges[place + 1]) / 2, y) for place, y in run]
 
 
-def _runs(values: Sequence[object]) -> list[list[int]]:
-    """The places of values that are there, in runs without a gap."""
-    runs: list[list[int]] = []
+def _runs(values: Sequence[_Value | None]) -> list[list[tuple[int, _Value]]]:
+    """The values that are there, each with its place, in runs without a gap."""
+    runs: list[list[tuple[int, _Value]]] = []
     for place, value in enumerate(values):
         if value is not None:
-            if not runs or runs[-1][-1] != place - 1:
+            if not runs or runs[-1][-1][0] != place - 1:
                 runs.append([])
-            runs[-1].append(place)
+            runs[-1].append((place, value))
     return runs
 
 
@@ -132,8 +132,9 @@ def key_of_lines() -> str:
 def group_table(tally: Tally, by: str, axis: Axis | None, labels: Labels) -> str:
     """The largest groups, the one with the smallest share completed first."""
     names = sorted(tally.groups, key=lambda name: (name == OTHERS, -tally.groups[name].opened, name))
-    shown = sorted(names[:GROUPS], key=lambda name: (tally.groups.completed(name).share, name))
-    rows = [_group_row(name, tally, axis, labels) for name in shown]
+    shares = {name: tally.groups.completed(name, tally.deadline) for name in names[:GROUPS]}
+    shown = sorted(shares, key=lambda name: (1 if (share := shares[name]) is None else share.share, name))
+    rows = [_group_row(name, shares[name], tally, axis, labels) for name in shown]
     if rest := names[GROUPS:]:
         together = Counts(*map(sum, zip(*(tally.groups[name] for name in rest), strict=True)))
         cells = [
@@ -148,8 +149,8 @@ def group_table(tally: Tally, by: str, axis: Axis | None, labels: Labels) -> str
     return table([*columns, TableColumn("opened", "n")], rows, "cards groups")
 
 
-def _group_row(name: str, tally: Tally, axis: Axis | None, labels: Labels) -> list[str]:
+def _group_row(name: str, share: Estimate | None, tally: Tally, axis: Axis | None, labels: Labels) -> list[str]:
     counts = tally.groups[name]
     times = [at_text(at, axis) for at in within(tally.groups.curve(name))] if axis else []
-    share = estimate_text(tally.groups.completed(name))
-    return [escape(short(name or "(none)")), split(counts, labels), share, *times, count_text(counts.opened)]
+    cells = [escape(short(name or "(none)")), split(counts, labels), estimate_text(share)]
+    return [*cells, *times, count_text(counts.opened)]

@@ -51,6 +51,13 @@ def estimate_text(estimate: Estimate | None) -> str:
     return "" if estimate is None else share_text(estimate.share, 1)
 
 
+def band_text(estimate: Estimate) -> str:
+    """The band that a share lies in: " (38.1% to 42.0%)"; nothing where there is none, before the first completes."""
+    if estimate.low == estimate.high:
+        return ""
+    return f" ({share_text(estimate.low, 1)} to {share_text(estimate.high, 1)})"
+
+
 def counts_text(counts: Counts, labels: Labels) -> str:
     """What became of how many: "12 completed, 3 met late"."""
     parts = [f"{number:,} {labels[status]}" for status, number in zip(STATUSES, counts, strict=True) if number]

@@ -12,7 +12,7 @@ from . import survival
 from .bins import Encoded, Ints
 from .cells import Cells
 from .counts import STATUSES, Counts
-from .survival import Curve
+from .survival import Curve, Estimate
 
 MOST_NAMES = 10_000
 """How many names are told apart: the most frequent."""
@@ -58,10 +58,10 @@ class Named(Mapping[str, Counts]):
         assert self._spells is not None
         return survival.curve(self._spells.bins(self._places[name]))
 
-    def completed(self, name: str) -> survival.Estimate:
-        """The share that completes under the deadlines as they are."""
+    def completed(self, name: str, deadline: int) -> Estimate | None:
+        """The share that completes by the deadline as it is; None if nobody was seen for so long."""
         assert self._spells is not None
-        return survival.curve(self._spells.bins(self._places[name]), only_completed=True).last()
+        return survival.curve(self._spells.bins(self._places[name]), only_completed=True).all_by(deadline)
 
     def plus(self, other: Named) -> Named:
         """Both, as if counted together."""

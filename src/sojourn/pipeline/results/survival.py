@@ -84,6 +84,12 @@ class Curve:
         """The share completed by any time that was seen."""
         return self.by(np.inf)
 
+    def all_by(self, time: int) -> Estimate | None:
+        """The same where nothing completes later than `time`; None if nobody was seen for so long."""
+        last = self.last()
+        is_seen = self.end is None or self.end >= time or last.share == 1
+        return last if is_seen else None
+
     def deadline_for(self, share: float) -> DeadlineFor:
         """The deadline under which this share completes; its interval is where the band has the share in it."""
         at, earliest, latest = (_first(self.times, reached, share) for reached in (self.share, self.high, self.low))

@@ -97,9 +97,14 @@ class Tally:
         """The share that completes, by deadline: from the opening on, or from the deadline that each has."""
         return survival.curve(self.spells)
 
-    def completed(self) -> Estimate:
-        """The share that completes under the deadlines as they are."""
-        return survival.curve(self.slack, only_completed=True).last()
+    def completed(self) -> Estimate | None:
+        """The share that completes under the deadlines as they are; None if nobody was seen for so long."""
+        return survival.curve(self.slack, only_completed=True).all_by(0)
+
+    @property
+    def deadline(self) -> int:
+        """Where the deadline lies in a curve."""
+        return self.allowed[0] if self.is_fixed else 0
 
 
 Tallies = dict[str, Tally]

@@ -49,10 +49,10 @@ class Tried:
         return Tried(self.counts.plus(other.counts), slack)
 
     def estimate(self) -> Estimate | None:
-        """The share that completes, all told."""
+        """The share that completes, all told; None as well if nobody was seen for so long."""
         if self.slack is None or not self.counts.opened:
             return None
-        return survival.curve(self.slack).last()
+        return survival.curve(self.slack).all_by(0)
 
 
 Tries = dict[Deadline, Tried]
