@@ -9,7 +9,7 @@ from typing import Literal
 from ..errors import DiskError
 from .files import Appender, Files
 from .records import SEGMENT, first_line, framed, json_bytes
-from .segments import Position, segment_name
+from .segments import Position, segment_name, snapshot_name
 
 Sync = Literal["always", "os"]
 
@@ -41,8 +41,7 @@ class Log:
         data = first_line("LOG") + framed(SEGMENT, json_bytes(header), 0)
         try:
             self._sync_last_segment()
-            if name in self.files.names():
-                self.files.remove(name)  # what is left of an attempt
+            self._remove_attempt(number)
             file = self.files.append(name)
             try:
                 file.write(data)
@@ -58,6 +57,14 @@ class Log:
         self.position = Position(number, len(data))
         self._synced = len(data)
         self.failure = None
+
+    def _remove_attempt(self, number: int) -> None:
+        """What is left of a segment that was not started, and of a snapshot of its start: it may end up elsewhere."""
+        there = set(self.files.names())
+        for name in (snapshot_name(number), segment_name(number)):
+            if name in there:
+                self.files.remove(name)
+                self.files.sync_folder()
 
     def _sync_last_segment(self) -> None:
         """The next segment says where this one ends: from then on everything up to there must be on the disk.

@@ -63,8 +63,13 @@ class Outcomes:
             if self.last > after or not self._is_open:
                 return self.last > after
             self._awaiting.append(woken)
-        with suppress(TimeoutError):
+        try:
             await asyncio.wait_for(woken, timeout)
+        except TimeoutError:
+            pass
+        finally:
+            with self._news, suppress(ValueError):
+                self._awaiting.remove(woken)
         return self.last > after
 
     def _wake_all(self) -> None:

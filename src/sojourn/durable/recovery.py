@@ -50,7 +50,8 @@ def recover(
         state, snapshot, passed_over = _last_snapshot(files, there, found, owner, known)
         start = Position(found[0].segment if snapshot is None and found else snapshot or 0, 0)
         tail, count = replay(files, found, start, state, until)
-        publish([wait for wait in state.ids.values() if wait._row is not None])
+        state.let_go_of_known()
+        publish([wait for wait in state.ids.values() if wait._row is not None and wait._callbacks is None])
         return Recovered(state, tail, snapshot, count, found[-1] if found else None, passed_over)
 
 
