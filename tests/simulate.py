@@ -1,4 +1,4 @@
-"""`python -m tests.simulate programs N [--seed S]`, or `clusters`, or `crashes`: N random ones, held to what was promised.
+"""`python -m tests.simulate programs N [--seed S]`, `clusters` or `crashes`: N random ones, held to what was promised.
 
 Programs run against a model of the purgatory; clusters of brokers run with faults; crashes are programs for a durable
 hub that is killed and restarted, on a disk that fails. A failure says its seed.
@@ -7,6 +7,7 @@ hub that is killed and restarted, on a disk that fails. A failure says its seed.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import time
@@ -17,9 +18,14 @@ from random import SystemRandom
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from durable.simulation import simulate as run_crashes
+from durable.simulation import simulate as crash
 from purgatory.simulation import simulate as run_program
 from sojourn.kafka.simulation import Simulation, harsh_plan
+
+
+def run_crashes(seed: int) -> None:
+    logging.getLogger("sojourn.durable").disabled = True  # it has much to say
+    crash(seed)
 
 
 def run_cluster(seed: int) -> None:

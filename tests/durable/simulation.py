@@ -16,7 +16,7 @@ from typing import Any
 import sojourn as sj
 from durable.faulty_files import FaultyFiles, Killed, disk_after, some_of_it
 from durable.model import RULES, Asked, Model, Operation, in_memory, look
-from durable.scene import WALL_MS, Scene, picture
+from durable.scene import WALL_MS, picture
 from sojourn.durable import Reader, Told
 from sojourn.durable.records import GRACE_OVER
 from sojourn.durable.recovery import recover
@@ -229,10 +229,8 @@ class World:
     def restart(self) -> None:
         self.restarts += 1
         self.files.room, self.files.failing = None, {}
-        try:
+        with suppress(Killed):
             self.hub.close()
-        except Killed:
-            pass
         if self.is_dead:
             self.crash([])
         else:

@@ -15,7 +15,7 @@ from durable.scene import Scene
 
 ROOM = Path(sojourn.durable.__file__).parent
 AT_WORK = {str(ROOM / name) for name in ("engine.py", "log.py", "outcomes.py", "state.py", "verbs.py")}
-"""Where groups are carried out. (`commit.py` has its own tests: who has the lead is a matter of single instructions.)"""
+"""Where groups are carried out. `commit.py` has its own tests."""
 
 
 class Interrupter:
@@ -23,6 +23,7 @@ class Interrupter:
 
     def __init__(self, n: int) -> None:
         self.left = n
+        self.where = ""
 
     def run(self, call: Callable[[], object]) -> bool:
         """Whether the call came to be interrupted."""
@@ -36,12 +37,14 @@ class Interrupter:
         return self.left <= 0
 
     def _enter(self, frame: FrameType, event: str, arg: Any) -> Any:
-        return self._line if frame.f_code.co_filename in AT_WORK else None
+        is_at_work = frame.f_code.co_filename in AT_WORK and frame.f_code.co_name != "_take_calls"
+        return self._line if is_at_work else None  # a callback that is being called may well be interrupted
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "line":
             self.left -= 1
             if self.left == 0:
+                self.where = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
                 raise KeyboardInterrupt
         return self._line
 
@@ -68,13 +71,17 @@ def interrupted_at(n: int, verb: str) -> bool:
     waits = scene.hub.wait_many(["k", "k", "l"], "paid", 100, ids=["a", None, None])
     for wait in waits:
         wait.add_done_callback(scene.note)
-    was_interrupted = Interrupter(n).run(verbs(scene)[verb])
-    assert not scene.hub._engine.committer._is_led, f"line {n}: nobody leads any more"
+    interrupter = Interrupter(n)
+    was_interrupted = interrupter.run(verbs(scene)[verb])
+    assert not scene.hub._engine.committer._is_led, f"{interrupter.where}: nobody leads any more"
     scene.hub.signal("k", "paid")
     scene.clock.advance(2_000)
-    scene.check()
+    try:
+        scene.check()
+    except AssertionError as error:
+        raise AssertionError(f"{interrupter.where}: the hub is not what its log says") from error
     numbers = [outcome.number for outcome in scene.hub.outcomes()]
-    assert numbers == list(range(1, scene.hub.stats().last_number + 1)), f"line {n}"
-    assert all(wait.done() for wait in waits), f"line {n}: {waits}"
-    assert sorted(scene.told) == ["#2", "#3", "a"], f"line {n}: {scene.told}"
+    assert numbers == list(range(1, scene.hub.stats().last_number + 1)), interrupter.where
+    assert all(wait.done() for wait in waits), f"{interrupter.where}: {waits}"
+    assert sorted(scene.told) == ["#2", "#3", "a"], f"{interrupter.where}: {scene.told}"
     return was_interrupted

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import DiskError, PurgatoryClosedError, SojournError, StorageError
@@ -80,7 +82,7 @@ class Engine:
         self._revoked: dict[int, Wait] = {}
         """What was to be told in a group that failed: it goes on."""
         self._is_failing = False
-        self._calls: list[tuple[Wait, Any]] = []
+        self._calls: deque[tuple[Any, Any]] = deque()
         """Callbacks of what has been told, to be called when the group is done."""
         self.torn_bytes = 0
         since = time_text(timer.clock.wall_ns() // 1_000_000)
@@ -158,12 +160,10 @@ class Engine:
     def record(self, type_: int, body: Any) -> Any:
         """From inside a request: let a record happen. What cannot be written is refused before anything has changed."""
         data = r.json_bytes(body)
-        try:
-            result = self.state.apply(type_, body)
-        except BaseException:
-            self._is_stale = True  # half of it may have happened
-            raise
+        was_stale, self._is_stale = self._is_stale, True  # half of it may have happened if there is an error, or Ctrl-C
+        result = self.state.apply(type_, body)
         self._group.append((type_, data))
+        self._is_stale = was_stale
         return result
 
     def look(self, at: Callable[[State], T]) -> T:
@@ -233,6 +233,7 @@ class Engine:
                 for request in group:
                     request.error = self._closed()
                 return _nothing
+            self._group, self._told = [], []  # here, not when the last one was done: that may have been interrupted
             try:
                 self._get_ready(known_to)
                 for request in group:
@@ -251,8 +252,6 @@ class Engine:
                 self._give_up(group, interrupt)
                 return _each(self._afterwards(), _raising(interrupt))
             finally:
-                self._group, self._told = [], []
-                self.state.fresh.clear()
                 self._plan_nap()
             return self._afterwards()
 
@@ -260,6 +259,7 @@ class Engine:
         """Go on in a new segment if the last one failed, or is full."""
         if self._is_stale:
             self._rebuild()
+        self.state.fresh.clear()
         if self.log.failure is not None:
             self.log.start_segment(stamp, self.state.next_number)
         elif self._upkeep.is_due():
@@ -306,18 +306,23 @@ class Engine:
 
     def _afterwards(self) -> Callable[[], object]:
         """What is to be called now."""
-        calls, self._calls = self._calls, []
         passed_over = [] if self.state.memory is None else list(self.state.memory.passed_over())
-        if not calls and not passed_over:
+        if not self._calls and not passed_over:
             return _nothing
 
         def tell() -> None:
             for early, event, reason in passed_over:
                 self._owner._failed(early, refused(event, reason))
-            for wait, held in calls:
-                call_all(wait, iter(held if type(held) is list else (held,)))  # type: ignore[arg-type]
+            call_each(self._take_calls())
 
         return lambda: self._owner._call(tell)
+
+    def _take_calls(self) -> Iterator[Callable[[], object]]:
+        """One by one: what somebody else is about to call, or was kept from calling, is called once."""
+        with suppress(IndexError):
+            while True:
+                wait, held = self._calls.popleft()
+                yield partial(call_all, wait, iter(held if type(held) is list else (held,)))
 
     # When the disk fails
 
@@ -325,6 +330,7 @@ class Engine:
         """Nothing of this group has happened. Whatever is in the file of it is left behind."""
         if not isinstance(error, Exception):
             self.log.failure = self.log.failure or OSError("a write was interrupted")
+            self._is_stale = True
         for request in group:
             if request.error is None:
                 request.error = _copy(error)
@@ -350,7 +356,7 @@ class Engine:
     def _told_meanwhile(self, known: dict[int, Wait]) -> list[Wait]:
         """What the log has told, and nobody has heard of, since whoever wrote it was interrupted."""
         told = [wait for wait in known.values() if wait._state is self.state and wait._row is not None]
-        return sorted((wait for wait in told if wait._number > self.outcomes.last), key=lambda wait: wait._number)
+        return sorted(told, key=lambda wait: wait._number)
 
     def _report(self, error: BaseException) -> None:
         import logging  # noqa: PLC0415

@@ -110,12 +110,12 @@ def _head(
     rules: dict[str, int],
     held: list[list[Any]],
     next_plan: int,
-    uses: list[list[int]],
+    uses: list[tuple[int, int]],
 ) -> None:
     for number, toml in plans:
         state.apply(r.RULE, [0, number, toml, False])
     state.next_plan = next_plan
-    state.plan_uses = Counter({number: count for number, count in uses})
+    state.plan_uses = Counter(dict(uses))
     state.last_stamp, state.next_seq, state.next_number, state.clock_steps, state.grace_until = numbers
     state.counts, state.settings, state.rules, state.held = counts, Settings(**settings), rules, held
     state.set_memory(())

@@ -375,6 +375,7 @@ class State:
     def end(self, wait: Wait, ending: Ending, at: int, by: str | None) -> None:
         """Where every wait ends, once. It stays untold until a record tells it."""
         seq, by_key = wait.seq, self.by_key
+        self.untold[seq] = wait  # first: whatever interrupts this, it is in one place or the other
         del self.waits[seq]
         for key in wait.keys:
             there = by_key[key]
@@ -385,7 +386,6 @@ class State:
         self.due.remove(wait._due, seq)
         wait._ending, wait._ended_at, wait._by = ending, at, by
         self.counts[ending] += 1
-        self.untold[seq] = wait
         self.fresh.append(wait)
         if wait.given_id is not None:
             self._ended_ids.append(wait)
@@ -423,7 +423,6 @@ class State:
         told = sum(self.counts.values()) - len(self.untold)
         assert self.next_number == told + 1
         assert self.next_seq == len(self.waits) + sum(self.counts.values()) + 1
-
 
     def _holders_of_plans(self) -> Iterator[Wait]:
         yield from self.waits.values()
