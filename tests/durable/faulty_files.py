@@ -1,7 +1,7 @@
 """A disk in memory that remembers everything that was done to it, and can lose what was not synced.
 
 Every change is an operation in `journal`. `disk_after` gives what a power failure after some of them may leave: what
-was synced is there; of the rest, as the chooser says, each sector of a write and each change of the folder is there or not.
+was synced is there; of the rest, as the chooser says, each sector of a write and each change of the folder, or not.
 Faults can be planted for the operations to come: a full disk, an error on sync, a read-only file system, the death of
 the process (`kill_after`), which leaves everything that the operating system has.
 """
