@@ -62,7 +62,7 @@ class World:
         """What the reader has been told, by number."""
         self.last = 0
         self.failed: list[Operation] = []
-        """What was refused by a disk that failed half-way: while the hub lives, it has not happened."""
+        """What was refused by a disk that failed: while the hub lives, it has not happened. After that, one may have."""
         self.safe = 0
         """How many operations the disk is sure to have, even with `sync="os"`."""
         self.crashes = self.restarts = 0
@@ -120,7 +120,7 @@ class World:
         try:
             answer = self.call(verb, *given)
         except sj.DiskError:
-            self.failed = self.failed or [operation]
+            self.failed.append(operation)
             return
         self.failed = []
         answers = [model.do(operation) for model in self.models]
@@ -250,7 +250,8 @@ class World:
             self.files = disk_after(self.files.base, self.files.journal, some_of_it(self.random.randrange(2**32)))
             self.reader = Reader(self.files)
         self.clock.advance(self.random.choice((0, 0, 40, 300)))
-        self.open([[*operations, *more] for operations in possible for more in ([], self.failed, interrupted)])
+        alternatives: list[list[Operation]] = [[], interrupted, *([operation] for operation in self.failed)]
+        self.open([[*operations, *more] for operations in possible for more in alternatives])
 
     def open(self, possible: list[list[Operation]] | None = None) -> None:
         """It may be killed while it opens, too. `possible` is all that may have happened so far, if that is not clear.

@@ -2,8 +2,8 @@
 
 `python -m durable.victim FOLDER LIFE AFTER SYNC`: four threads, or coroutines if the number of its life is odd, wait,
 signal, extend and cancel, each on keys of its own. Every line is one JSON array, written at once: `["ask", caller, n,
-verb, ...]` before a call, and `["ok", caller, n, answer]` after it; `["told", number, id, outcome]` of each outcome after
-the number AFTER.
+verb, ...]` before a call, and `["ok", caller, n, answer]` after it; `["told", number, id, outcome]` of each outcome
+after the number AFTER.
 """
 
 from __future__ import annotations
