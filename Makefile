@@ -8,7 +8,7 @@ CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 QUICK  := $(addprefix tests/,contract unit rules model property purgatory hub durable)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run live picture quick test format check stress simulate files cluster brokers kafka sparks chaos mutants bench figures docs other-python clean
+.PHONY: help setup run live picture quick test format check stress simulate crashes kills soak files cluster brokers kafka sparks chaos mutants bench figures docs other-python clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -52,6 +52,15 @@ check: $(READY) ## Style, types and who may import whom
 
 simulate: $(READY) ## Random programs against a model, N of them (100,000); a failure says its seed
 	$(BIN)/python -m tests.simulate programs $(or $(N),100000) $(if $(SEED),--seed $(SEED))
+
+crashes: $(READY) ## Random programs for a durable hub that crashes, N of them (10,000); a failure says its seed
+	$(BIN)/python -m tests.simulate crashes $(or $(N),10000) $(if $(SEED),--seed $(SEED))
+
+kills: $(READY) ## A durable hub under load in a process that is killed, N times (1,000); an oracle knows what was answered
+	$(BIN)/python -m tests.durable.kills $(or $(N),1000) $(if $(SEED),--seed $(SEED))
+
+soak: $(READY)  ## A durable hub, an hour of load in virtual time: constant memory, bounded disk
+	$(BIN)/python -m pytest -m soak tests/durable
 
 files: $(READY) ## Generated log files through every engine, N of them (1,000), every tenth as a stream; a failure says its seed
 	$(BIN)/python -m tests.files $(or $(N),1000) $(if $(SEED),--seed $(SEED)) $(if $(FORMAT),--format $(FORMAT))

@@ -1,11 +1,13 @@
-"""`python -m tests.simulate programs N [--seed S]`, or `clusters`: N random ones, held to what was promised.
+"""`python -m tests.simulate programs N [--seed S]`, `clusters` or `crashes`: N random ones, held to what was promised.
 
-Programs run against a model of the purgatory; clusters of brokers run with faults. A failure says its seed.
+Programs run against a model of the purgatory; clusters of brokers run with faults; crashes are programs for a durable
+hub that is killed and restarted, on a disk that fails. A failure says its seed.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import time
@@ -16,16 +18,22 @@ from random import SystemRandom
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from durable.simulation import simulate as crash
 from purgatory.simulation import simulate as run_program
 from sojourn.kafka.simulation import Simulation, harsh_plan
+
+
+def run_crashes(seed: int) -> None:
+    logging.disable()  # there is much to say
+    crash(seed)
 
 
 def run_cluster(seed: int) -> None:
     Simulation(harsh_plan(seed)).run()
 
 
-RUNS: dict[str, Callable[[int], object]] = {"programs": run_program, "clusters": run_cluster}
-CHUNK = {"programs": 5_000, "clusters": 100}
+RUNS: dict[str, Callable[[int], object]] = {"programs": run_program, "clusters": run_cluster, "crashes": run_crashes}
+CHUNK = {"programs": 5_000, "clusters": 100, "crashes": 100}
 
 
 def run_chunk(what: str, first: int, end: int) -> str | None:

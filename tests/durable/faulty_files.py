@@ -1,8 +1,9 @@
 """A disk in memory that remembers everything that was done to it, and can lose what was not synced.
 
-Every change is an operation in `journal`. `disk_after` gives what a crash after some of them may leave: what was synced
-is there; of the rest, as the chooser says, each sector of a write and each change of the folder is there or not. Faults
-can be planted for the operations to come: a full disk, an error on sync, a read-only file system.
+Every change is an operation in `journal`. `disk_after` gives what a power failure after some of them may leave: what
+was synced is there; of the rest, as the chooser says, each sector of a write and each change of the folder, or not.
+Faults can be planted for the operations to come: a full disk, an error on sync, a read-only file system, the death of
+the process (`kill_after`), which leaves everything that the operating system has.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ class Op(NamedTuple):
     to: str = ""
 
 
+class Killed(BaseException):
+    """The process has died in the middle of an operation. Whatever its code still does, no file hears of it."""
+
+
 class FaultyAppender:
     def __init__(self, files: FaultyFiles, name: str) -> None:
         self._files, self._name = files, name
@@ -41,9 +46,15 @@ class FaultyAppender:
     def close(self) -> None:
         self._files._owners.discard(self._name)
 
+    def leave_behind(self) -> None:
+        """Nobody forks with a disk in memory."""
+
 
 class FaultyFiles:
-    """`room` is how many bytes may still be written; `failing` maps "write", "sync" and "create" to errors."""
+    """`room` is how many bytes may still be written; `failing` maps "write", "sync" and "create" to errors.
+
+    `kill_after` is how many more operations the process lives to see; a write may be cut off half-way.
+    """
 
     def __init__(self, contents: dict[str, bytes] | None = None) -> None:
         self.contents = dict(contents or {})
@@ -51,6 +62,7 @@ class FaultyFiles:
         self.journal: list[Op] = []
         self.room: int | None = None
         self.failing: dict[str, int] = {}
+        self.kill_after: int | None = None
         self._owners: set[str] = set()
         self._locks: dict[str, dict[str, Any]] = {}
 
@@ -74,17 +86,17 @@ class FaultyFiles:
     def append(self, name: str) -> FaultyAppender:
         if name not in self.contents:
             self._fail_if_asked("create")
-            self.contents[name] = b""
             self._do(Op("create", name))
+            self.contents[name] = b""
         return FaultyAppender(self, name)
 
     def rename(self, name: str, to: str) -> None:
-        self.contents[to] = self.contents.pop(name)
         self._do(Op("rename", name, to=to))
+        self.contents[to] = self.contents.pop(name)
 
     def remove(self, name: str) -> None:
-        del self.contents[name]
         self._do(Op("remove", name))
+        del self.contents[name]
 
     def sync_folder(self, folder: str = "") -> None:
         self._fail_if_asked("sync")
@@ -100,6 +112,11 @@ class FaultyFiles:
     def owner(self, name: str = "lock") -> tuple[str | None, bool]:
         who = owner_text(json.dumps(self._locks[name]).encode()) if name in self._locks else None
         return who, name in self._owners
+
+    def process_dies(self) -> None:
+        """What it had locked is free, and what was planted is gone."""
+        self._owners.clear()
+        self.kill_after = None
 
     def flip(self, name: str, offset: int, bit: int = 0) -> None:
         """Damage at rest."""
@@ -118,10 +135,18 @@ class FaultyFiles:
         self._put(name, data)
 
     def _put(self, name: str, data: bytes) -> None:
-        self.contents[name] += data
+        if self.kill_after == 0 and (half := data[: len(data) * 2 // 3]):
+            self.kill_after = 1
+            self._put(name, half)
         self._do(Op("write", name, data))
+        self.contents[name] += data
 
     def _do(self, op: Op) -> None:
+        if self.kill_after is not None:
+            if self.kill_after <= 0:
+                self.kill_after = -1  # it stays dead
+                raise Killed
+            self.kill_after -= 1
         self.journal.append(op)
 
     def _fail_if_asked(self, what: str) -> None:
@@ -167,40 +192,31 @@ class _File:
 
 
 def disk_after(base: dict[str, bytes], journal: list[Op], chooser: Chooser) -> FaultyFiles:
-    """What a crash after these operations may leave."""
+    """What a power failure after these operations may leave."""
     live = {name: _File(data) for name, data in base.items()}
-    durable: dict[str, _File] = dict(live)
-    changes: list[Op] = []
+    folder = dict(live)
+    changes: list[tuple[str, str, _File | None]] = []
+    """Since the folder was synced: a name that went, or "", one that came, or "", and its file."""
     for op in journal:
         match op.what:
             case "create":
                 live[op.name] = _File()
+                changes.append(("", op.name, live[op.name]))
             case "write":
                 live[op.name].written.append(op.data)
             case "sync":
                 live[op.name].sync()
             case "rename":
                 live[op.to] = live.pop(op.name)
+                changes.append((op.name, op.to, live[op.to]))
             case "remove":
                 del live[op.name]
+                changes.append((op.name, "", None))
             case "sync_folder":
-                durable, changes = dict(live), []
-        if op.what in ("create", "rename", "remove"):
-            changes.append(op)
-    folder = dict(durable)
-    made: dict[str, _File] = {}
-    for op in changes:  # in their order: a journaling file system does not swap them, but may lose the last
-        if not chooser():
-            break
-        _change(folder, live, made, op)
+                folder, changes = dict(live), []
+    for gone, name, file in changes:  # each on its own: a later one may be there and an earlier one not
+        if chooser():
+            folder.pop(gone, None)
+            if file is not None:
+                folder[name] = file
     return FaultyFiles({name: file.left(chooser) for name, file in folder.items()})
-
-
-def _change(folder: dict[str, _File], live: dict[str, _File], made: dict[str, _File], op: Op) -> None:
-    if op.what == "create":
-        made[op.name] = folder[op.name] = live.get(op.name) or _File()
-    elif op.what == "rename" and op.name in folder:
-        folder.pop(op.name)
-        folder[op.to] = live.get(op.to) or _File()
-    else:
-        folder.pop(op.name, None)

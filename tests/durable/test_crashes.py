@@ -7,6 +7,7 @@ import pytest
 from durable.faulty_files import Chooser, all_of_it, disk_after, none_of_it, some_of_it
 from durable.program import Answered, run
 from durable.scene import Scene, picture
+from durable.simulation import simulate
 from sojourn.durable.recovery import recover
 
 CHOOSERS = {"all": all_of_it, "none": none_of_it}
@@ -61,3 +62,13 @@ def test_the_running_state_is_the_one_that_the_log_gives(seed: int) -> None:
     scene.check()
     scene.reopen(down_ms=30)
     scene.check()
+
+
+@pytest.mark.parametrize("first", range(0, 200, 20))
+def test_programs_with_crashes_keep_what_they_answered(first: int) -> None:
+    """More of them with `make crashes N=1000000`."""
+    for seed in range(first, first + 20):
+        try:
+            simulate(seed)
+        except Exception as failure:
+            raise AssertionError(f"seed {seed}: {failure}") from failure

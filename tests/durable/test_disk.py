@@ -7,10 +7,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from random import SystemRandom
 
 import pytest
 
 import sojourn as sj
+from durable.kills import run as kill_often
 from sojourn.durable import DurableHub
 from sojourn.durable.files import DiskFiles
 from sojourn.testing import ManualClock
@@ -170,3 +172,12 @@ def test_data_none_is_a_hub_in_memory_and_subclasses_have_no_folder() -> None:
         assert not isinstance(hub, DurableHub)
     with pytest.raises(sj.ConfigError, match="only Hub and AsyncHub themselves"):
         Mine("mine", data="x")
+
+
+def test_a_dozen_processes_under_load_are_killed_and_nothing_answered_is_lost(tmp_path: Path) -> None:
+    """More of them with `make kills`."""
+    seed = SystemRandom().randrange(10**6)
+    try:
+        kill_often(12, seed, str(tmp_path))
+    except AssertionError as failure:
+        raise AssertionError(f"seed {seed}: {failure}") from failure

@@ -26,8 +26,8 @@ MUTANTS = [
     Mutant(
         "the old segment is not synced before the next",
         f"{ROOM}/log.py",
-        'if self._file is not None and self._sync == "os" and self.failure is None:',
-        "if False:",
+        "if self._file is not None and self._synced < self.position.offset:",
+        'if self._file is not None and self._sync == "none":',
     ),
     Mutant(
         "a failed write is followed by another into the same file",
@@ -201,8 +201,8 @@ MUTANTS = [
     Mutant(
         "a full disk is never tried again",
         f"{ROOM}/engine.py",
-        "            return self.now_ms() + RETRY_MS\n",
-        "            return None\n",
+        "return max(due, self.now_ms() + RETRY_MS) if due is not None and self._is_failing else due",
+        "return None if self._is_failing else due",
     ),
     # Who leads
     Mutant(

@@ -10,6 +10,7 @@ import asyncio
 import builtins
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ..clock import ManualClock
@@ -163,7 +164,7 @@ class AsyncDurableHub(DurableFace, AsyncHub):  # type: ignore[misc]
             self._engine.committer.carry_out(request)
             _settle(answer, request)
             return answer
-        request = Request(perform, lambda done: loop.call_soon_threadsafe(_settle, answer, done))
+        request = Request(perform, settle_on(answer))
         if self._engine.committer.enqueue(request):
             self._writer.submit(self._engine.committer.lead)
         return answer
@@ -176,19 +177,32 @@ class AsyncDurableHub(DurableFace, AsyncHub):  # type: ignore[misc]
     def _call(self, tell: Callable[[], object]) -> None:
         """Call what callbacks there are: on the loop, if there is one by now."""
         loop = None if self._coroutines is None else self._coroutines.loop
-        if loop is None or loop is asyncio._get_running_loop() or loop.is_closed():
+        if loop is None or loop is asyncio._get_running_loop():
             tell()
-        else:
+            return
+        try:
             loop.call_soon_threadsafe(tell)
+        except RuntimeError:  # it is closed
+            tell()
+
+
+def settle_on(answer: asyncio.Future[T]) -> Callable[[Request[T]], object]:
+    """Give a future the answer of a request on its own loop, if that is still there."""
+
+    def settle(request: Request[T]) -> None:
+        with suppress(RuntimeError):
+            answer.get_loop().call_soon_threadsafe(_settle, answer, request)
+
+    return settle
 
 
 def _settle(answer: asyncio.Future[T], request: Request[T]) -> None:
     if answer.done():
         return  # whoever asked has gone; it was carried out all the same
-    if request.error is not None:
-        answer.set_exception(request.error)
-    else:
-        answer.set_result(request.result)
+    try:
+        answer.set_result(request.answer())
+    except Exception as error:
+        answer.set_exception(error)
 
 
 def _hang(answer: asyncio.Future[list[Wait]], callback: Callable[[Wait], object]) -> None:

@@ -16,6 +16,10 @@ from ..rules.duration import duration_ms
 from ..rules.exact import fits
 
 MOST_PAYLOAD_BYTES = 65_536
+MOST_DEPTH = 100
+"""Lists and dicts inside each other in a payload: readers of JSON have limits of their own, and a log must be read."""
+MOST_INT = 10**308
+"""Beyond that no float is."""
 
 
 def key_text(key: object) -> str:
@@ -56,7 +60,10 @@ def payload_copy(payload: Any) -> Any:
     try:
         text = json.dumps(payload, ensure_ascii=False, allow_nan=False)
         size = len(text.encode())
-    except (TypeError, ValueError, RecursionError) as error:
+        copy = json.loads(text)
+    except RecursionError:
+        raise _too_deep() from None
+    except (TypeError, ValueError) as error:
         raise NotStorableError(
             f"payload cannot be written as JSON: {error}; give texts, numbers, lists, dicts"
         ) from None
@@ -65,7 +72,9 @@ def payload_copy(payload: Any) -> Any:
             f"payload has {size:,} bytes as JSON, and {MOST_PAYLOAD_BYTES:,} are allowed; "
             "keep it elsewhere, and give where that is"
         )
-    return json.loads(text)
+    if _depth(copy) > MOST_DEPTH:
+        raise _too_deep()
+    return copy
 
 
 def signal_of(signal: Event | tuple[Any, ...]) -> tuple[str, str, str | int | None, int | float | str | None]:
@@ -78,8 +87,8 @@ def signal_of(signal: Event | tuple[Any, ...]) -> tuple[str, str, str | int | No
         key, kind, source, value = (*signal, None, None)[:4]
     if type(kind) is not str or not kind:
         raise NotStorableError(f"kind={kind!r} must be a text that is not empty")
-    if source is not None and type(source) is not str and type(source) is not int:
-        raise NotStorableError(f"source={source!r} is neither a text nor a whole number")
+    if source is not None and type(source) is not str and (type(source) is not int or abs(source) > MOST_INT):
+        raise NotStorableError(f"source={_short(source)} is neither a text nor a whole number of at most 308 digits")
     return key if type(key) is str else key_text(key), kind, source, None if value is None else _number(value)
 
 
@@ -87,9 +96,34 @@ def _number(value: object) -> int | float | str:
     """A number as JSON has it: a decimal, exact as it is, as a text."""
     if isinstance(value, Decimal) and fits(value):
         return str(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
-        return int(value) if isinstance(value, int) else float(value)
-    raise NotStorableError(f"value={value!r} is not a finite number; a log keeps ints, floats and decimals")
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST_INT:
+        return int(value)
+    if isinstance(value, float) and isfinite(value):
+        return float(value)
+    raise NotStorableError(f"value={_short(value)} is not a finite number; a log keeps ints, floats and decimals")
+
+
+def _short(value: object) -> str:
+    return "a number of too many digits" if isinstance(value, int) and abs(value) > MOST_INT else repr(value)
+
+
+def _depth(payload: Any) -> int:
+    """How many lists and dicts are inside each other, where that is deepest."""
+    depth, level = 0, [payload]
+    while level := [item for thing in level if isinstance(thing, list | dict) for item in _items(thing)]:
+        depth += 1
+    return depth
+
+
+def _too_deep() -> NotStorableError:
+    return NotStorableError(
+        f"payload is nested too deep: at most {MOST_DEPTH} lists and dicts inside each other are kept; "
+        "keep it elsewhere, and give where that is"
+    )
+
+
+def _items(thing: list[Any] | dict[Any, Any]) -> Iterable[Any]:
+    return thing.values() if isinstance(thing, dict) else thing
 
 
 def rule_text(until: Any, within: Any, rule: Rule | None) -> tuple[str, int]:

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import DiskError, PurgatoryClosedError, SojournError, StorageError
 from ..hub._ending import call_all
 from ..hub._plan import refused
 from ..rules.outcome import time_text
-from ..timer._fork import refuse_in_child
+from ..timer._fork import refuse_in_child, resting_on_timers
 from . import records as r
-from .commit import Committer, Request
+from .commit import Committer, Request, call_each
 from .files import Files
 from .log import Log, Sync, disk_error
 from .outcomes import Outcomes
@@ -73,13 +76,14 @@ class Engine:
         self._is_stale = False
         """Whether the state has to be built anew: it may be ahead of the log."""
         self._group: list[tuple[int, bytes]] = []
-        self._rows: list[Any] = []
         self._told: list[Wait] = []
         self._nap: list[TimerTask] = []
         self._nap_until: int | None = None
         self._revoked: dict[int, Wait] = {}
         """What was to be told in a group that failed: it goes on."""
         self._is_failing = False
+        self._calls: deque[tuple[Any, Any]] = deque()
+        """Callbacks of what has been told, to be called when the group is done."""
         self.torn_bytes = 0
         since = time_text(timer.clock.wall_ns() // 1_000_000)
         me = {"name": name, "pid": self._pid, "host": _host(), "since": since}
@@ -97,8 +101,15 @@ class Engine:
             if self.log.position.segment - recovered_from > SEGMENTS_MOST:
                 self._upkeep.segment_started()
         except BaseException:
-            self._ownership.close()
+            self._let_go()
             raise
+        resting_on_timers.add(self)
+
+    def _let_go(self) -> None:
+        """Of all files."""
+        if hasattr(self, "log"):  # otherwise the folder could not be read
+            self.log.close()
+        self._ownership.close()
 
     def _recover(self, sync: Sync, max_step_ms: int) -> int:
         """Build the state and go on in a new segment; return the one with which the recovery began."""
@@ -149,18 +160,16 @@ class Engine:
     def record(self, type_: int, body: Any) -> Any:
         """From inside a request: let a record happen. What cannot be written is refused before anything has changed."""
         data = r.json_bytes(body)
-        try:
-            result = self.state.apply(type_, body)
-        except BaseException:
-            self._is_stale = True  # half of it may have happened
-            raise
+        was_stale, self._is_stale = self._is_stale, True  # half of it may have happened if there is an error, or Ctrl-C
+        result = self.state.apply(type_, body)
         self._group.append((type_, data))
+        self._is_stale = was_stale
         return result
 
     def look(self, at: Callable[[State], T]) -> T:
         """Read the state as it is on the disk."""
+        self.check_process()  # first: in a forked child, whoever holds the lock may not be there
         with self._lock:
-            self.check_process()
             return at(self.state)
 
     def wake(self) -> None:
@@ -169,8 +178,8 @@ class Engine:
         try:
             if self._is_open:
                 self.committer.submit(Request(self._end_grace))
-        except DiskError:
-            pass  # it has been reported, and is tried again
+        except (DiskError, PurgatoryClosedError):
+            pass  # it has been reported, and is tried again; or there is nothing more to do
 
     def close(self) -> list[Wait]:
         """Stop; return what is pending, and stays so in the folder."""
@@ -182,14 +191,29 @@ class Engine:
                 self.log.sync()
         except StorageError as error:
             self._report(error)
+        except PurgatoryClosedError:
+            return []  # somebody else was quicker
         finally:
             self._is_open = False
             self._upkeep.close()
             self.outcomes.close()
             with self._lock:
-                self.log.close()
-                self._ownership.close()
-        return sorted(self.state.waits.values(), key=lambda wait: wait.deadline)
+                self._let_go()
+        return self.left()
+
+    def left(self) -> list[Wait]:
+        """What is pending, or has ended and is not told yet, soonest deadline first."""
+        return sorted((*self.state.waits.values(), *self.state.untold.values()), key=lambda wait: wait.deadline)
+
+    def tell_all(self) -> None:
+        """Tell everything that has ended, however much; until the disk fails, if it does."""
+        with suppress(DiskError):
+            while self.look(lambda state: len(state.untold)):
+                self.submit(self._end_grace)
+
+    def _leave_behind(self, parent_pid: int) -> None:
+        """This is a forked child now: the folder is the parent's, and must not be kept from others by this process."""
+        self._ownership.leave_behind()
 
     def _close(self, stamp: int) -> None:
         self.record(r.CLOSE, [stamp])
@@ -209,30 +233,33 @@ class Engine:
                 for request in group:
                     request.error = self._closed()
                 return _nothing
+            self._group, self._told = [], []  # here, not when the last one was done: that may have been interrupted
             try:
                 self._get_ready(known_to)
-                self._record_steps(known_to)
                 for request in group:
                     self._perform(request)
+                self._record_steps(known_to)
                 self._tell(known_to)
                 if self._is_stale:
                     raise StorageError("a request failed half-way; nothing of its group has been written")
                 if self._group:
                     self.log.commit(self._group)
                 self._is_failing = False
-            except BaseException as error:
+                self._publish(self._told)
+            except Exception as error:
                 self._give_up(group, error)
-                return _nothing if isinstance(error, Exception) else _raising(error)
+            except BaseException as interrupt:
+                self._give_up(group, interrupt)
+                return _each(self._afterwards(), _raising(interrupt))
             finally:
-                self._group, told, self._told, self._rows = [], self._told, [], []
-                self.state.fresh.clear()
                 self._plan_nap()
-            return self._publish(told)
+            return self._afterwards()
 
     def _get_ready(self, stamp: int) -> None:
         """Go on in a new segment if the last one failed, or is full."""
         if self._is_stale:
             self._rebuild()
+        self.state.fresh.clear()
         if self.log.failure is not None:
             self.log.start_segment(stamp, self.state.next_number)
         elif self._upkeep.is_due():
@@ -242,6 +269,7 @@ class Engine:
     def _record_steps(self, stamp: int) -> None:
         for step in self.stamps.take_steps():
             self.record(r.CLOCK, [stamp, *step])
+            self._nap_until = None  # it was planned by the clock as it was
 
     def _perform(self, request: Request[Any]) -> None:
         try:
@@ -270,21 +298,31 @@ class Engine:
             rows = [row_of(wait) for wait in self._told]
             self.record(r.TOLD, [known_to, state.next_number, rows])
 
-    def _publish(self, told: list[Wait]) -> Callable[[], object]:
-        calls = publish(told)
+    def _publish(self, told: list[Wait]) -> None:
+        """These are on the disk, with their numbers."""
         if told:
             self.outcomes.add(told)
+            self._calls += publish(told)
+
+    def _afterwards(self) -> Callable[[], object]:
+        """What is to be called now."""
         passed_over = [] if self.state.memory is None else list(self.state.memory.passed_over())
-        if not calls and not passed_over:
+        if not self._calls and not passed_over:
             return _nothing
 
         def tell() -> None:
             for early, event, reason in passed_over:
                 self._owner._failed(early, refused(event, reason))
-            for wait, held in calls:
-                call_all(wait, iter(held if type(held) is list else (held,)))  # type: ignore[arg-type]
+            call_each(self._take_calls())
 
         return lambda: self._owner._call(tell)
+
+    def _take_calls(self) -> Iterator[Callable[[], object]]:
+        """One by one: what somebody else is about to call, or was kept from calling, is called once."""
+        with suppress(IndexError):
+            while True:
+                wait, held = self._calls.popleft()
+                yield partial(call_all, wait, iter(held if type(held) is list else (held,)))
 
     # When the disk fails
 
@@ -292,6 +330,7 @@ class Engine:
         """Nothing of this group has happened. Whatever is in the file of it is left behind."""
         if not isinstance(error, Exception):
             self.log.failure = self.log.failure or OSError("a write was interrupted")
+            self._is_stale = True
         for request in group:
             if request.error is None:
                 request.error = _copy(error)
@@ -312,11 +351,17 @@ class Engine:
         self.state = recover(self.files, self._owner, known, self.log.position).state
         self._revoked = {}
         self._is_stale = False
+        self._publish(self._told_meanwhile(known))
+
+    def _told_meanwhile(self, known: dict[int, Wait]) -> list[Wait]:
+        """What the log has told, and nobody has heard of, since whoever wrote it was interrupted."""
+        told = [wait for wait in known.values() if wait._state is self.state and wait._row is not None]
+        return sorted(told, key=lambda wait: wait._number)
 
     def _report(self, error: BaseException) -> None:
         import logging  # noqa: PLC0415
 
-        logging.getLogger("sojourn.durable").error("%s: %s", self.files, error)
+        logging.getLogger("sojourn.durable").error("%s: %s", self.files, str(error) or repr(error))
 
     # The clock
 
@@ -336,9 +381,12 @@ class Engine:
             self._nap.append(self.timer.schedule_at(at_s, self._owner._wake))
 
     def _next_due(self) -> int | None:
+        due = self._due()
+        return max(due, self.now_ms() + RETRY_MS) if due is not None and self._is_failing else due
+
+    def _due(self) -> int | None:
+        """When there is something to do that nobody asks for."""
         state = self.state
-        if self.log.failure is not None and (state.untold or state.due.first() is not None):
-            return self.now_ms() + RETRY_MS
         if state.untold:
             return self.now_ms()
         if state.grace_until is not None:
@@ -364,6 +412,10 @@ def _copy(error: BaseException) -> BaseException:
 
 def _nothing() -> None:
     """Nobody has to be called."""
+
+
+def _each(*calls: Callable[[], object]) -> Callable[[], object]:
+    return lambda: call_each(iter(calls))
 
 
 def _raising(error: BaseException) -> Callable[[], object]:

@@ -34,6 +34,9 @@ class Appender(Protocol):
     def close(self) -> None:
         """Let go of the file; idempotent."""
 
+    def leave_behind(self) -> None:
+        """The same in a forked child, where its parent is to keep what it has."""
+
 
 class Files(Protocol):
     """A folder of files. Names made, renamed or removed are sure to last only after `sync_folder`.
@@ -76,6 +79,7 @@ class Files(Protocol):
 class DiskAppender:
     def __init__(self, path: Path) -> None:
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+        self._is_lock = False
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)
@@ -88,6 +92,14 @@ class DiskAppender:
     def close(self) -> None:
         if self._fd >= 0:
             fd, self._fd = self._fd, -1
+            if self._is_lock and fcntl is not None:
+                fcntl.flock(fd, fcntl.LOCK_UN)  # closing is not enough while a forked child has it open, too
+            os.close(fd)
+
+    def leave_behind(self) -> None:
+        """Let go of the file in a forked child; its parent keeps it."""
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
             os.close(fd)
 
 
@@ -97,7 +109,10 @@ class DiskFiles:
     def __init__(self, folder: str | os.PathLike[str], *, create: bool = True) -> None:
         self.folder = Path(folder)
         if create:
-            _make(self.folder)
+            try:
+                _make(self.folder)
+            except OSError as error:
+                raise StorageError(f"data folder {str(folder)!r} cannot be made: {error}") from error
         if not self.folder.is_dir():
             raise StorageError(f"there is no folder {str(self.folder)!r}; a hub with data={str(folder)!r} makes it")
 
@@ -143,8 +158,13 @@ class DiskFiles:
             except OSError:
                 lock.close()
                 raise owned(str(self.folder), self.read(name)) from None
-            os.ftruncate(lock._fd, 0)
-            lock.write(json.dumps(owner).encode())
+            lock._is_lock = True
+            try:
+                os.ftruncate(lock._fd, 0)
+                lock.write(json.dumps(owner).encode())
+            except OSError:
+                lock.close()
+                raise
         return lock
 
     def owner(self, name: str = "lock") -> tuple[str | None, bool]:

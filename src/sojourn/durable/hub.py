@@ -197,13 +197,12 @@ class DurableFace:
         if cancel_pending and self._engine._is_open:
             left = self.list()
             self._engine.submit(self._verbs.cancel_where(None, "", False))
-            while self._engine.look(lambda state: len(state.untold)):
-                self._engine.wake()
+            self._engine.tell_all()
+            stranded = self._engine.close()
         else:
-            left = self._engine.close()
-        self._engine.close()
+            stranded = left = self._engine.close()
         self._timer.close()
-        strand(left, self.name)
+        strand(stranded, self.name)
         return left
 
     # What the engine and its waits ask

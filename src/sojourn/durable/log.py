@@ -9,7 +9,7 @@ from typing import Literal
 from ..errors import DiskError
 from .files import Appender, Files
 from .records import SEGMENT, first_line, framed, json_bytes
-from .segments import Position, segment_name
+from .segments import Position, segment_name, snapshot_name
 
 Sync = Literal["always", "os"]
 
@@ -30,6 +30,7 @@ class Log:
         """Since the log was opened."""
         self._sync = sync
         self._synced = 0
+        """Up to which offset the last segment is known to be on the disk."""
         self._file: Appender | None = None
 
     def start_segment(self, stamp: int, next_number: int) -> None:
@@ -39,10 +40,8 @@ class Log:
         header = [number, self.position.offset, stamp, next_number]
         data = first_line("LOG") + framed(SEGMENT, json_bytes(header), 0)
         try:
-            if self._file is not None and self._sync == "os" and self.failure is None:
-                self._file.sync()
-            if name in self.files.names():
-                self.files.remove(name)  # what is left of an attempt
+            self._sync_last_segment()
+            self._remove_attempt(number)
             file = self.files.append(name)
             try:
                 file.write(data)
@@ -58,6 +57,24 @@ class Log:
         self.position = Position(number, len(data))
         self._synced = len(data)
         self.failure = None
+
+    def _remove_attempt(self, number: int) -> None:
+        """What is left of a segment that was not started, and of a snapshot of its start: it may end up elsewhere."""
+        there = set(self.files.names())
+        for name in (snapshot_name(number), segment_name(number)):
+            if name in there:
+                self.files.remove(name)
+                self.files.sync_folder()
+
+    def _sync_last_segment(self) -> None:
+        """The next segment says where this one ends: from then on everything up to there must be on the disk.
+
+        What was read when the folder was opened need not be: the process that wrote it may have died before its sync.
+        """
+        if self._file is None and self.position.segment:
+            self._file = self.files.append(segment_name(self.position.segment))
+        if self._file is not None and self._synced < self.position.offset:
+            self._file.sync()
 
     def commit(self, group: list[tuple[int, bytes]]) -> None:
         """Append records, as types and bodies, and return once they are as safe as `sync` promises."""

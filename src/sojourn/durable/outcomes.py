@@ -38,6 +38,8 @@ class Outcomes:
     def add(self, told: list[Wait]) -> None:
         """These have been told, in the order of their numbers, and are on the disk."""
         with self._news:
+            while self._recent and self._recent[-1][0] >= told[0]._number:
+                self._recent.pop()  # whoever added these was interrupted
             self._recent.extend([(wait._number, wait._row) for wait in told[-RECENT:] if wait._row is not None])
             self.last = told[-1]._number
             self._wake_all()
@@ -63,8 +65,13 @@ class Outcomes:
             if self.last > after or not self._is_open:
                 return self.last > after
             self._awaiting.append(woken)
-        with suppress(TimeoutError):
+        try:
             await asyncio.wait_for(woken, timeout)
+        except TimeoutError:
+            pass
+        finally:
+            with self._news, suppress(ValueError):
+                self._awaiting.remove(woken)
         return self.last > after
 
     def _wake_all(self) -> None:

@@ -10,8 +10,8 @@ from ..clock import NS_PER_MS, Clock, SystemClock
 from .files import DiskFiles, Files
 from .hub import DurableStats, counted, explained, listed
 from .outcomes import check_cursor, read_outcomes
-from .recovery import recover, replay
-from .segments import headers, layout
+from .recovery import Recovered, recover, replay
+from .segments import Header, headers, layout
 from .state import State
 from .wait import Told, Wait, publish
 
@@ -61,18 +61,30 @@ class Reader:
                 after = outcome.number
 
     def _state(self) -> State:
-        """As of now. If retention has taken away what comes next, from the last snapshot."""
-        state, tail, count = self._recovered.state, self._recovered.tail, self._recovered.records
+        """As of now. From the beginning, if the log no longer goes on from what has been read."""
+        before = self._recovered
         try:
             found = headers(self._files, layout(self._files).segments)
-            if not found or found[0].segment > max(1, tail.position.segment):
+            if not goes_on(found, before):
                 raise FileNotFoundError
-            tail, more = replay(self._files, found, tail.position, state)
-            publish([wait for wait in state.ids.values() if wait._row is not None])
-            self._recovered = self._recovered._replace(tail=tail, records=count + more)
+            tail, more = replay(self._files, found, before.position, before.state)
+            publish([wait for wait in before.state.ids.values() if wait._row is not None])
+            self._recovered = before._replace(tail=tail, records=before.records + more, last=found[-1])
         except FileNotFoundError:
             self._recovered = recover(self._files)
         return self._recovered.state
+
+
+def goes_on(found: list[Header], before: Recovered) -> bool:
+    """Whether a log goes on from what was its end when it was read.
+
+    Retention may have taken away what comes next. What an owner failed to write, but a reader has seen, is cut off by
+    the next segment; and a segment that an owner failed to start is made anew.
+    """
+    segment, offset = before.position
+    if before.last is None or before.last not in found:
+        return False
+    return all(header.segment != segment + 1 or header.previous_end >= offset for header in found)
 
 
 def read(data: str | os.PathLike[str], *, clock: Clock | None = None) -> Reader:

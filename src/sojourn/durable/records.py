@@ -53,6 +53,8 @@ NAMES = {
 }
 """For people, as `sojourn inspect` lists them."""
 
+KNOWN = frozenset((*NAMES, *range(SNAPSHOT, SNAPSHOT_END + 1)))
+
 Entry = tuple[int, Any]
 """A type, and the body as JSON has it."""
 
@@ -119,9 +121,10 @@ def record_at(view: memoryview, offset: int, end: int, name: str) -> Record | No
     if found is None:
         return None
     type_, version, body, _ = found
-    if version > VERSION:
+    if version > VERSION or type_ not in KNOWN:
+        what = f"version {version}, and this Sojourn reads up to {VERSION}" if version > VERSION else f"type {type_}"
         raise FormatError(
-            f"{name}, offset {offset}: a record of version {version}, and this Sojourn reads up to {VERSION}; "
+            f"{name}, offset {offset}: a record of {what}; "
             "open the folder with the version that wrote it, or a later one"
         )
     return Record(offset, type_, body, offset + SIZE + len(body))

@@ -24,6 +24,8 @@ class Recovered(NamedTuple):
     snapshot: int | None
     """The segment at whose start the recovery began, if a snapshot led there."""
     records: int
+    last: Header | None
+    """Of the last segment, if there is one."""
     damaged_snapshots: list[str]
     """Passed over, since the log has what was in them."""
 
@@ -48,8 +50,9 @@ def recover(
         state, snapshot, passed_over = _last_snapshot(files, there, found, owner, known)
         start = Position(found[0].segment if snapshot is None and found else snapshot or 0, 0)
         tail, count = replay(files, found, start, state, until)
-        publish([wait for wait in state.ids.values() if wait._row is not None])
-        return Recovered(state, tail, snapshot, count, passed_over)
+        state.let_go_of_known()
+        publish([wait for wait in state.ids.values() if wait._row is not None and wait._callbacks is None])
+        return Recovered(state, tail, snapshot, count, found[-1] if found else None, passed_over)
 
 
 def replay(

@@ -88,10 +88,15 @@ def header_of(files: Files, number: int) -> Header | None:
 
 
 def headers(files: Files, segments: list[int]) -> list[Header]:
-    """Those of all segments, without a last one that was never finished."""
+    """Those of all segments, without a last one that was never finished, and the first if they have gone meanwhile."""
     found: list[Header] = []
     for number in segments:
-        header = header_of(files, number)
+        try:
+            header = header_of(files, number)
+        except FileNotFoundError:
+            if found:
+                raise
+            continue
         if header is None:
             if number != segments[-1]:
                 raise damaged(segment_name(number), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from ..clock import ManualClock
@@ -65,7 +66,8 @@ def strand(waits: list[Wait], name: str) -> None:
                 one.is_stranded = True
                 one(wait)
             elif one is not None and not callable(one):
-                one.get_loop().call_soon_threadsafe(_fail, one, closed(wait, name))
+                with suppress(RuntimeError):  # its loop is closed
+                    one.get_loop().call_soon_threadsafe(_fail, one, closed(wait, name))
 
 
 def _fail(future: Any, error: Exception) -> None:

@@ -6,6 +6,7 @@ place, synced, and renamed; it can be thrown away as long as those segments are 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from struct import error as StructError  # noqa: N812  (it is a class)
@@ -27,19 +28,28 @@ def write_snapshot(files: Files, segment: int, state: State) -> str:
     """Keep a state, the one at the start of that segment, under its name."""
     name = snapshot_name(segment)
     draft = f"{name}.draft"
-    if draft in files.names():
-        files.remove(draft)
+    remove_drafts(files)
     file = files.append(draft)
     try:
         file.write(r.first_line("SNAPSHOT"))
         for type_, body in parts(segment, state):
             file.write(r.framed(type_, r.json_bytes(body), 0))
         file.sync()
-    finally:
+    except OSError:
         file.close()
+        files.remove(draft)  # on a full disk of all places
+        raise
+    file.close()
     files.rename(draft, name)
     files.sync_folder()
     return name
+
+
+def remove_drafts(files: Files) -> None:
+    """What is left of snapshots that were not finished."""
+    for name in files.names():
+        if name.startswith("snapshot-") and name.endswith(".draft"):
+            files.remove(name)
 
 
 def read_snapshot(files: Files, segment: int, state: State) -> None:
@@ -76,8 +86,8 @@ def parts(segment: int, state: State) -> Iterator[r.Entry]:
     """The records of a snapshot."""
     plans = [[number, toml] for toml, number in state.plan_numbers.items()]
     numbers = [state.last_stamp, state.next_seq, state.next_number, state.clock_steps, state.grace_until]
-    counts, settings = dict(state.counts), state.settings._asdict()
-    yield r.SNAPSHOT, [segment, numbers, counts, settings, plans, state.rules, state.held]
+    counts, settings, uses = dict(state.counts), state.settings._asdict(), sorted((+state.plan_uses).items())
+    yield r.SNAPSHOT, [segment, numbers, counts, settings, plans, state.rules, state.held, state.next_plan, uses]
     for waits in (state.waits, state.untold):
         for chunk in _chunks(waits.values()):
             yield r.SNAPSHOT_WAITS, [[_wait_row(wait) for wait in chunk]]
@@ -115,9 +125,13 @@ def _head(
     plans: list[list[Any]],
     rules: dict[str, int],
     held: list[list[Any]],
+    next_plan: int,
+    uses: list[tuple[int, int]],
 ) -> None:
     for number, toml in plans:
         state.apply(r.RULE, [0, number, toml, False])
+    state.next_plan = next_plan
+    state.plan_uses = Counter(dict(uses))
     state.last_stamp, state.next_seq, state.next_number, state.clock_steps, state.grace_until = numbers
     state.counts, state.settings, state.rules, state.held = counts, Settings(**settings), rules, held
     state.set_memory(())

@@ -8,7 +8,7 @@ this code is wrong, and we stop.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,6 +52,9 @@ class State:
         self.plans: dict[int, Plan] = {}
         self.plan_numbers: dict[str, int] = {}
         """Of each rule, by its text."""
+        self.plan_uses: Counter[int] = Counter()
+        """Waits that have each plan: pending, untold, or known by their id."""
+        self.next_plan = 1
         self.rules: dict[str, int] = {}
         """The plan of each registered rule, by name: the last one registered."""
         self.reads_values = False
@@ -103,6 +106,8 @@ class State:
     def _start(self, stamp: int, settings: dict[str, Any], about: dict[str, Any]) -> None:
         """A hub has opened the folder; for a while it only listens."""
         self.settings = Settings(**settings)
+        for number in list(self.plans):
+            self._forget_plan(number)  # a wait that was cut off may have left one behind
         if self.settings.grace_ms:
             self.grace_until = stamp + self.settings.grace_ms
         else:
@@ -119,9 +124,14 @@ class State:
         if number not in self.plans:
             plan = self.plans[number] = Plan(Rule.from_toml(toml))
             self.plan_numbers[toml] = number
+            self.next_plan = number + 1
             self.reads_values |= not plan._counts_only
         if is_registered:
-            self.rules[self.plans[number].rule.name] = number
+            name = self.plans[number].rule.name
+            before = self.rules.get(name)
+            self.rules[name] = number
+            if before is not None:
+                self._forget_plan(before)
 
     def _open(
         self,
@@ -136,6 +146,7 @@ class State:
         opened = []
         self.next_seq = first_seq + len(keys)
         deadline = stamp + within_ms
+        self.plan_uses[plan_number] += len(keys)
         for i, key in enumerate(keys):
             wait = self.new_wait(first_seq + i, plan_number)
             wait.keys = (key,) if isinstance(key, str) else tuple(key)
@@ -179,7 +190,7 @@ class State:
         return len(self.fresh) - before
 
     def _spread(self, at: int, key: str, kind: str, source: Any, value: Any, before_seq: int) -> None:
-        """Let a signal count for all who waited on its key when it came."""
+        """Let a signal count for all who waited on its key when it came; if it was held, for those who recall it."""
         event = Event(key, kind, at, source, number_of(value))
         if self.memory is not None:
             self.memory.keep(event, self.memory.look(key))
@@ -188,8 +199,13 @@ class State:
             return
         for wait in (found,) if isinstance(found, Wait) else tuple(found.values()):
             plan = wait._plan
-            if kind in plan.kinds and wait.seq < before_seq and plan.refusal(event) is None:
+            is_heard = wait.seq < before_seq or self._recalls(wait, at)
+            if is_heard and kind in plan.kinds and plan.refusal(event) is None:
                 hear(wait, event)
+
+    def _recalls(self, wait: Wait, at: int) -> bool:
+        """Whether a wait that came while a signal was held finds it in the memory."""
+        return self.memory is not None and at >= wait.opened_at - self.memory.keep_ms
 
     def _extend(self, stamp: int, seq: int, deadline: int) -> bool:
         self._release(stamp)
@@ -235,6 +251,8 @@ class State:
             wait._number, wait._row = self.next_number, row
             self.next_number += 1
             told.append(wait)
+            if wait.given_id is None:
+                self._leave_plan(wait._plan_number)
         self._forget_ids(stamp)
         return told
 
@@ -258,6 +276,18 @@ class State:
             held, self.held = sorted(self.held, key=lambda signal: signal[0]), []
             for signal in held:
                 self._spread(*signal)
+
+    def _leave_plan(self, number: int) -> None:
+        """One wait less has it. Conditions that nobody waits for any more are not kept, or their number would grow."""
+        self.plan_uses[number] -= 1
+        if not self.plan_uses[number]:
+            self._forget_plan(number)
+
+    def _forget_plan(self, number: int) -> None:
+        if not self.plan_uses[number] and number not in self.rules.values():
+            del self.plan_uses[number]
+            del self.plan_numbers[next(toml for toml, known in self.plan_numbers.items() if known == number)]
+            del self.plans[number]
 
     # What others ask
 
@@ -317,6 +347,10 @@ class State:
         wait._is_told = False
         return wait
 
+    def let_go_of_known(self) -> None:
+        """Those that people hold have been found; the others are not in the log."""
+        self._known = {}
+
     def enter(self, wait: Wait) -> None:
         """Take a pending wait in."""
         seq, by_key = wait.seq, self.by_key
@@ -341,6 +375,7 @@ class State:
     def end(self, wait: Wait, ending: Ending, at: int, by: str | None) -> None:
         """Where every wait ends, once. It stays untold until a record tells it."""
         seq, by_key = wait.seq, self.by_key
+        self.untold[seq] = wait  # first: whatever interrupts this, it is in one place or the other
         del self.waits[seq]
         for key in wait.keys:
             there = by_key[key]
@@ -351,7 +386,6 @@ class State:
         self.due.remove(wait._due, seq)
         wait._ending, wait._ended_at, wait._by = ending, at, by
         self.counts[ending] += 1
-        self.untold[seq] = wait
         self.fresh.append(wait)
         if wait.given_id is not None:
             self._ended_ids.append(wait)
@@ -372,6 +406,7 @@ class State:
             if ended[0]._ended_at >= oldest and len(ended) <= self.settings.ids_most:
                 break
             wait = ended.popleft()
+            self._leave_plan(wait._plan_number)
             if wait.given_id is not None and self.ids.get(wait.given_id) is wait:
                 del self.ids[wait.given_id]
 
@@ -384,9 +419,15 @@ class State:
         assert all(wait._ending is None for wait in self.waits.values())
         assert all(wait._ending is not None for wait in self.untold.values())
         assert all(wait.given_id == given_id for given_id, wait in self.ids.items())
+        assert +self.plan_uses == Counter(wait._plan_number for wait in self._holders_of_plans())
         told = sum(self.counts.values()) - len(self.untold)
         assert self.next_number == told + 1
         assert self.next_seq == len(self.waits) + sum(self.counts.values()) + 1
+
+    def _holders_of_plans(self) -> Iterator[Wait]:
+        yield from self.waits.values()
+        yield from (wait for wait in self.untold.values() if wait.given_id is None)
+        yield from self._ended_ids
 
 
 def number_of(value: int | float | str | None) -> int | float | Decimal | None:

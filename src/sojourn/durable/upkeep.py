@@ -90,7 +90,7 @@ class Upkeep:
             if self._before_removal is not None and not self._before_removal(segment_name(number)):
                 break
             self._files.remove(segment_name(number))
-        self._files.sync_folder()
+            self._files.sync_folder()  # one by one: a gap would be taken for damage
 
     def _sizes(self, found: list[Header]) -> list[int]:
         return [self._files.size(segment_name(header.segment)) for header in found]

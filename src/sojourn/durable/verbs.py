@@ -44,10 +44,10 @@ class Verbs:
     def _registered(self, name: str, text: str, stamp: int) -> None:
         number = self._state.plan_numbers.get(text)
         if number is None or self._state.rules.get(name) != number:
-            self._engine.record(r.RULE, [stamp, number or len(self._state.plans) + 1, text, True])
+            self._engine.record(r.RULE, [stamp, number or self._state.next_plan, text, True])
 
-    def _plan(self, until: Any, within: Any, rule: Any, stamp: int) -> tuple[int, int]:
-        """The number of the plan that these ask for, and how long it gives. It becomes known if it is not yet."""
+    def _plan(self, until: Any, within: Any, rule: Any) -> tuple[int, int, str | None]:
+        """The number of the plan that these ask for, how long it gives, and its text if it may have to be recorded."""
         if isinstance(rule, str):
             if until is not None or within is not None:
                 raise RuleError(f"until or within beside rule {rule!r}, which says both itself: leave them out")
@@ -57,13 +57,18 @@ class Verbs:
                     f"rule {rule!r} is not registered; known are: {known}; call register(rule) first", "rule"
                 )
             number = self._state.rules[rule]
-            return number, self._state.plans[number].within_ms
+            return number, self._state.plans[number].within_ms, None
         text, within_ms = self._text(until, within, rule)
+        return self._state.plan_numbers.get(text, self._state.next_plan), within_ms, text
+
+    def _record_plan(self, text: str | None, rule: Any, stamp: int) -> None:
+        """Make a plan known, now that nothing is refused any more."""
+        if text is None:
+            return
         if rule is not None:
             self._registered(rule.name, text, stamp)
         elif text not in self._state.plan_numbers:
-            self._engine.record(r.RULE, [stamp, len(self._state.plans) + 1, text, False])
-        return self._state.plan_numbers[text], within_ms
+            self._engine.record(r.RULE, [stamp, self._state.next_plan, text, False])
 
     def _text(self, until: Any, within: Any, rule: Any) -> tuple[str, int]:
         asked = (until, within, type(within), rule)
@@ -97,12 +102,13 @@ class Verbs:
             payload_column = [door.payload_copy(payload) for payload in payload_column]
 
         def perform(stamp: int) -> list[Wait]:
-            plan_number, within_ms = self._plan(until, within, rule, stamp)
+            plan_number, within_ms, text = self._plan(until, within, rule)
             batch = Batch(plan_number, within_ms, rule, key_column, id_column, payload_column)
             batch.check(self._state)
             self._check_room(len(batch.new))
             opened: list[Wait] = []
             if batch.new:
+                self._record_plan(text, rule, stamp)
                 opened = self._engine.record(r.WAIT, [stamp, self._state.next_seq, *batch.columns()])
             return batch.waits(opened)
 
