@@ -15,6 +15,7 @@ import typer
 from ..durable.dataset.jobs import job_of_folder
 from ..durable.folder import is_data_folder
 from ..errors import ConfigError, SourceError
+from ..pipeline.allocator import keep_memory
 from ..pipeline.columns.times import time_of
 from ..pipeline.files.drafts import DISK, Drafts, FileStore
 from ..pipeline.files.source import Source, is_remote
@@ -123,6 +124,7 @@ class ReplayRun:
             self._deliver(replay, engine, screen, places, drafts)
 
     def _local(self, screen: Screen, places: Places) -> Replay:
+        keep_memory()
         scratch = os.path.dirname(places.outcomes) if places.outcomes and not is_remote(places.outcomes) else None
         return LocalReplay(self.job, self.memory, scratch, screen.say)
 
