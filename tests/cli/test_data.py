@@ -61,7 +61,7 @@ def test_verify_shows_what_differs_and_exits_with_1(monkeypatch: pytest.MonkeyPa
         "req-a: outcome 1, told at 2023-11-14 22:14:20: completed at 2023-11-14 22:14:20 UTC; by the law: expired"
         in (ended.out)
     )
-    assert ended.err == "error: 1 outcomes did not come out as they were told\n"
+    assert ended.err == "error: 1 outcome did not come out as told\n"
 
 
 @pytest.mark.java

@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 CASES = {
     "a version": Case(0, ("--version",)),
-    "a replay": Case(0, REPLAY, "counting"),
+    "a replay": Case(0, REPLAY, "replaying"),
     "a broken promise": Case(1, ("simulate", "--json"), "error: lost", PROMISE),
     "an unknown option": Case(2, (*REPLAY, "--nothing"), "No such option"),
     "an unknown command": Case(2, ("relpay",), "No such command"),

@@ -315,7 +315,7 @@ def test_a_rule_that_cannot_be_read_names_file_and_line(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("replay",), "Missing argument 'EVENTS'"),
-        (("replay", "orders.parquet"), "Missing option '--rule'"),
+        (("replay", "orders.parquet"), "Invalid value for --rule: is missing"),
         (("replay", "x", "--rule", "y", "--engine", "flink"), "'flink' is not one of"),
         (("replay", "x", "--rule", "y", "--option", "sep"), "'sep' is not NAME=VALUE"),
         (("replay", "x", "--rule", "y", "--conf", "=1"), "'=1' is not NAME=VALUE"),

@@ -33,6 +33,10 @@ TABLES: dict[str, list[list[str]]] = {
     ],
     "hub": [["tests/hub"]],
     "durable": [["tests/durable"]],
+    "dataset": [
+        [f"tests/durable/test_{name}.py" for name in ("dataset", "verify", "folder")],
+        ["tests/cli/test_data.py"],
+    ],
     "kafka": [["tests/kafka"]],
     "replay": [
         [
