@@ -46,9 +46,6 @@ class FaultyAppender:
     def close(self) -> None:
         self._files._owners.discard(self._name)
 
-    def leave_behind(self) -> None:
-        """Nobody forks with a disk in memory."""
-
 
 class FaultyFiles:
     """`room` is how many bytes may still be written; `failing` maps "write", "sync" and "create" to errors.

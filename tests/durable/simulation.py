@@ -62,7 +62,7 @@ class World:
         """What the reader has been told, by number."""
         self.last = 0
         self.failed: list[Operation] = []
-        """What was refused by a disk that failed: while the hub lives, it has not happened. After that, one may have."""
+        """What was refused by a disk that failed: while the hub lives, it has not happened; then, one may have."""
         self.safe = 0
         """How many operations the disk is sure to have, even with `sync="os"`."""
         self.crashes = self.restarts = 0
