@@ -46,6 +46,9 @@ class FaultyAppender:
     def close(self) -> None:
         self._files._owners.discard(self._name)
 
+    def leave_behind(self) -> None:
+        """A child has a disk of its own."""
+
 
 class FaultyFiles:
     """`room` is how many bytes may still be written; `failing` maps "write", "sync" and "create" to errors.

@@ -342,22 +342,27 @@ def test_a_request_that_was_interrupted_is_an_error_for_those_who_await_it() -> 
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_child_does_not_keep_the_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_forked_child_does_not_keep_the_folder(tmp_path: Path, is_killed: bool) -> None:
     hub = hub_in(tmp_path)
-    reading, writing = os.pipe()
+    is_there, says_so = os.pipe()
+    waits, may_end = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(writing)
-        os.read(reading, 1)  # until the parent has ended
+        os.close(may_end)
+        os.write(says_so, b".")
+        os.read(waits, 1)  # until the parent has closed the other end
         os._exit(0)
-    os.close(reading)
     try:
-        hub._engine._ownership.close()  # as the death of this process would
+        assert os.read(is_there, 1) == b"."
+        if is_killed:
+            hub._engine._ownership.leave_behind()  # as the death of this process would
+        hub.close()
         hub_in(tmp_path).close()
     finally:
-        os.close(writing)
+        for end in (is_there, says_so, waits, may_end):
+            os.close(end)
         os.waitpid(pid, 0)
-        hub.timer.close()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -212,8 +212,8 @@ class Engine:
                 self.submit(self._end_grace)
 
     def _leave_behind(self, parent_pid: int) -> None:
-        """This is a forked child now: the lock is the parent's, and free as soon as that has closed it."""
-        self._ownership.close()
+        """This is a forked child now: the lock is the parent's, and free as soon as that has gone."""
+        self._ownership.leave_behind()
 
     def _close(self, stamp: int) -> None:
         self.record(r.CLOSE, [stamp])

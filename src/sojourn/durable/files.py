@@ -34,6 +34,9 @@ class Appender(Protocol):
     def close(self) -> None:
         """Let go of the file; idempotent."""
 
+    def leave_behind(self) -> None:
+        """The same in a forked child: its parent keeps what it has."""
+
 
 class Files(Protocol):
     """A flat folder of files. Names made, renamed or removed are sure to last only after `sync_folder`."""
@@ -65,6 +68,7 @@ class Files(Protocol):
 class DiskAppender:
     def __init__(self, path: Path) -> None:
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+        self._is_lock = False
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)
@@ -76,7 +80,13 @@ class DiskAppender:
 
     def close(self) -> None:
         if self._fd >= 0:
-            fd, self._fd = self._fd, -1
+            if self._is_lock and fcntl is not None:
+                fcntl.flock(self._fd, fcntl.LOCK_UN)  # closing is not enough while a forked child has it open, too
+            self.leave_behind()
+
+    def leave_behind(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
             os.close(fd)
 
 
@@ -128,6 +138,7 @@ class DiskFiles:
             except OSError:
                 lock.close()
                 raise owned(str(self.folder), self.read(name)) from None
+            lock._is_lock = True
             try:
                 os.ftruncate(lock._fd, 0)
                 lock.write(json.dumps(owner).encode())
