@@ -206,10 +206,5 @@ MUTANTS = [
     ),
     Mutant("a negative time loses its sign", CORE, '        end -= 1\n        end[0] = c"-"\n', "        end -= 1\n"),
     Mutant("an ordinal of ten has one digit", CORE, "end += 1 + digits_of(ordinals[row])", "end += 2"),
-    Mutant(
-        "a missing text is the last one's",
-        CORE,
-        "            if codes[row] >= 0:\n                end += ",
-        "            if True:\n                end += ",
-    ),
+    Mutant("every text is the first", CORE, "bytes_ + bounds[codes[row]], out_ends", "bytes_, out_ends"),
 ]

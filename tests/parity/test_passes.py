@@ -135,13 +135,26 @@ def test_codes_are_given_in_the_order_of_coming_to_texts_that_differ(
 
 
 @both_builds
-@pytest.mark.parametrize("different", [1, 511, 512, 513, 5_000, 20_000])
+@pytest.mark.parametrize("different", [1, 511, 512, 513, 5_000, 10_000, 20_000])
 def test_however_many_texts_differ_each_has_one_code(core: Any, different: int) -> None:
     some = [f"key {i % different}" for i in range(20_000)]
     with built(core):
         code, names = texts.coded(pa.array(some))
     assert code.tolist() == [i % different for i in range(20_000)]
     assert names.to_pylist() == some[:different]
+
+
+@both_builds
+@pytest.mark.parametrize("pattern", ["{:06}", "{:08}", "case-{:08}", "{:08}" + "-" * 80])
+def test_texts_that_share_half_of_a_hash_are_told_apart(core: Any, pattern: str) -> None:
+    some = pa.array(pattern.format(i) for i in range(300_000))
+    hashed = texts.hashes(some)
+    halves = (hashed ^ hashed >> np.uint64(29)) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
+    assert len(np.unique(halves)) < 300_000
+    with built(core):
+        code, names = texts.coded(some)
+    assert code.tolist() == [*range(300_000)]
+    assert names.equals(some)
 
 
 @both_builds

@@ -63,6 +63,22 @@ def test_the_flights_end_as_the_table_of_delays_says(flights: pa.Table) -> None:
     assert result.quarantine.num_rows == 0
 
 
+@pytest.mark.parametrize(
+    ("as_of", "expected"),
+    [
+        ("log", Counts(completed=249_716, met_late=77_630, never_met=9_430)),
+        ("2013-12-31T12:00:00Z", Counts(completed=249_131, met_late=77_457, never_met=9_413, pending=75)),
+        ("2013-07-04T18:00:00Z", Counts(completed=122_465, met_late=41_261, never_met=5_604, pending=131)),
+    ],
+)
+def test_as_of_a_time_the_flights_are_those_that_a_query_by_hand_counts(
+    flights: pa.Table, as_of: str, expected: Counts
+) -> None:
+    """The numbers are from SQL: openings and arrivals up to then, joined by flight, and compared."""
+    outcomes = local.outcomes(flights, ON_TIME, as_of=as_of).outcomes
+    assert tally(outcomes, as_of=as_of)["on-time"].counts == expected
+
+
 @pytest.mark.skipif(not FINES.exists(), reason="the fines are not beside the checkout")
 def test_the_fines_end_as_they_should(tmp_path: Path) -> None:
     rule = tmp_path / "fine-paid.toml"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..errors import SourceError
+from ..pipeline.allocator import keep_memory
 from ..pipeline.columns.times import time_of
 from ..pipeline.files.drafts import DISK, Drafts, FileStore
 from ..pipeline.files.source import Source, is_remote
@@ -96,6 +97,7 @@ class ReplayRun:
             self._deliver(replay, engine, screen, places, drafts)
 
     def _local(self, screen: Screen, places: Places) -> Replay:
+        keep_memory()
         scratch = os.path.dirname(places.outcomes) if places.outcomes and not is_remote(places.outcomes) else None
         return LocalReplay(self.job, self.memory, scratch, screen.say)
 

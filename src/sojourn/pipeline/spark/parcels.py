@@ -6,9 +6,7 @@ events. The events of a key always go to the same shard.
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -19,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from .. import allocator
 from ..schema import record_batch
 
 SHARD, EVENTS, OPERATIONS, UNUSABLE, LATEST = "shard", "events", "operations", "unusable", "latest"
@@ -53,9 +52,6 @@ _PARCEL_BYTES = 1 << 18
 
 _SENT_AT_ONCE = 1 << 22
 
-_KEEP_MEMORY = {-1: 2**31 - 1, -2: 2**26, -3: 2**25}
-"""Of mallopt(3): M_TRIM_THRESHOLD, M_TOP_PAD and M_MMAP_THRESHOLD, which may not be more."""
-
 Batches = Iterable[pa.RecordBatch]
 
 
@@ -64,17 +60,11 @@ def prepare_worker(*, keep_memory: bool = False) -> None:
     """Once per Python process that Spark starts: avoid overheads that cost more than the work.
 
     After every task Spark collects garbage, which looks at everything that was ever imported. What is there when the
-    first task begins is there for good, so it is left out. And memory that is given back to the system, as that of
-    every table would be, must be requested and cleared again: so it may be kept.
+    first task begins is there for good, so it is left out. And memory may be kept for the next table.
     """
     gc.freeze()
-    if not keep_memory:
-        return
-    pa.set_memory_pool(pa.system_memory_pool())
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:  # as with glibc
-        for setting, value in _KEEP_MEMORY.items():
-            mallopt(setting, value)
+    if keep_memory:
+        allocator.keep_memory()
 
 
 class Parcels(NamedTuple):
