@@ -176,6 +176,17 @@ def test_a_wait_is_not_late_when_the_clock_was_set_ahead_meanwhile(scene: Scene)
     assert wait.done()
 
 
+def test_a_step_of_the_clock_on_a_full_disk_is_recorded_once_there_is_room(scene: Scene) -> None:
+    scene.files.room = 0
+    scene.clock.step_wall(-60_000)
+    with pytest.raises(sj.DiskError):
+        scene.hub.signal("k", "paid")
+    scene.files.room = None
+    scene.hub.signal("k", "paid")
+    assert scene.hub.stats().clock_steps == 1
+    scene.check()
+
+
 def test_in_the_grace_a_remembered_signal_is_recalled_by_waits_that_follow() -> None:
     scene = Scene(remember=1_000)
     hub = scene.reopen(recover_grace=100)
@@ -383,8 +394,7 @@ def fork_from_another_thread(hub: DurableHub) -> int:
             try:
                 hub.list()
             except sj.ForkedError:
-                with hub:  # closing is of no concern to the parent
-                    os._exit(7)
+                os._exit(7 if hub.close() == [] else 2)  # closing is of no concern to the parent
             os._exit(1)
         pids.append(pid)
 
