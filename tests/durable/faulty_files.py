@@ -47,7 +47,7 @@ class FaultyAppender:
         self._files._owners.discard(self._name)
 
     def leave_behind(self) -> None:
-        """Nobody forks with a disk in memory."""
+        """A child has a disk of its own."""
 
 
 class FaultyFiles:

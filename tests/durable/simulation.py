@@ -62,10 +62,12 @@ class World:
         """What the reader has been told, by number."""
         self.last = 0
         self.failed: list[Operation] = []
-        """What was refused by a disk that failed: while the hub lives it has not happened; after that, one may have."""
+        """What was refused by a disk that failed: while the hub lives, it has not happened; then, one may have."""
         self.safe = 0
         """How many operations the disk is sure to have, even with `sync="os"`."""
         self.crashes = self.restarts = 0
+        self.down_from = WALL_MS
+        """Since when nobody runs, or did until the last start."""
         self.reader = Reader(self.files)
         self.open()
 
@@ -214,8 +216,9 @@ class World:
     def signal_late(self) -> None:
         """In the grace, some bring what they could not deliver while nobody ran."""
         now_ms = self.hub.now_ms()
-        last_ms = max((model.operations[-1].at for model in self.models if model.operations), default=now_ms)
-        ats = sorted(self.random.randrange(last_ms, now_ms + 1) for _ in range(self.random.randrange(3)))
+        ats: list[int] = []
+        if self.down_from <= now_ms:  # and not earlier, by a wall clock that was set back
+            ats = sorted(self.random.randrange(self.down_from, now_ms + 1) for _ in range(self.random.randrange(3)))
         signals = [(None, (self.random.choice(KEYS), self.random.choice(KINDS), "late")) for _ in ats]
         self.asked = [Operation(at, "signal", (signal,)) for at, signal in zip(ats, signals, strict=True)]
         if self.asked:
@@ -228,6 +231,7 @@ class World:
 
     def restart(self) -> None:
         self.restarts += 1
+        self.down_from = self.hub.now_ms()
         self.files.room, self.files.failing = None, {}
         with suppress(Killed):
             self.hub.close()
@@ -239,6 +243,7 @@ class World:
     def crash(self, interrupted: list[Operation]) -> None:
         """The process dies; perhaps the power failed as well. What was not answered has happened or not."""
         self.crashes += 1
+        self.down_from = self.hub.now_ms()
         self.hub.timer.close()
         self.files.process_dies()
         self.files.room, self.files.failing = None, {}

@@ -95,3 +95,44 @@ def test_closing_tells_those_who_await(tmp_path: Path) -> None:
             await future
 
     asyncio.run(main())
+
+
+def test_whoever_is_cancelled_leaves_nothing_hanging_and_what_was_asked_is_carried_out(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with hub_in(tmp_path) as hub:
+            opening = hub.wait("k", "paid", "1 h", id="w")
+            waiting = asyncio.ensure_future(opening)
+            wait = await opening.opened()
+            await asyncio.sleep(0)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            assert wait._callbacks is None
+            answer = hub.signal("k", "paid")
+            answer.cancel()
+            await hub.signal("other", "paid")  # in turn: by now the first one has been carried out
+            assert wait.done()
+
+    asyncio.run(main())
+
+
+def test_a_callback_that_raises_reaches_the_handler_and_keeps_nobody_waiting(tmp_path: Path) -> None:
+    errors: list[str] = []
+
+    def fail(wait: Any) -> None:
+        raise KeyError(wait.id)
+
+    async def fail_later(wait: Any) -> None:
+        raise KeyError(wait.id)
+
+    async def main() -> None:
+        async with hub_in(tmp_path, on_error=lambda wait, error: errors.append(wait.id)) as hub:
+            first = hub.wait("k", "paid", "1 h", id="first", callback=fail)
+            later = hub.wait("k", "paid", "1 h", id="later", callback=fail_later)
+            last = hub.wait("k", "paid", "1 h", id="last")
+            assert await hub.signal("k", "paid") == 3
+            assert [(await opening).operation_id for opening in (first, later, last)] == ["first", "later", "last"]
+            await asyncio.sleep(0)
+        assert sorted(errors) == ["first", "later"]
+
+    asyncio.run(main())

@@ -181,3 +181,36 @@ def test_a_dozen_processes_under_load_are_killed_and_nothing_answered_is_lost(tm
         kill_often(12, seed, str(tmp_path))
     except AssertionError as failure:
         raise AssertionError(f"seed {seed}: {failure}") from failure
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="limits on the size of files are for POSIX")
+def test_a_real_disk_without_room_refuses_writes_until_there_is_some(tmp_path: Path) -> None:
+    """The operating system refuses files beyond a size."""
+    program = f"""
+import resource, sojourn as sj
+from sojourn.testing import ManualClock
+clock = ManualClock(wall_ms=1_700_000_000_000)
+hub = sj.Hub("full", data={str(tmp_path)!r}, clock=clock)
+hub.wait("k", "paid", 100, id="kept")
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20, most))
+for i in range(3):
+    try:
+        hub.wait("k", "paid", "1 day")
+    except sj.DiskError as error:
+        assert "what was acknowledged before is safe" in str(error), error
+    else:
+        raise AssertionError("there was room")
+assert [wait.id for wait in hub.list()] == ["kept"]
+clock.advance(5_000)
+assert hub.get("kept").done() is False, "told without room"
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+clock.advance(1_000)
+assert hub.get("kept").result().at == 1_700_000_000_100
+assert hub.wait("again", "paid", "1 day", id="again").id == "again"
+hub.close()
+again = sj.Hub("full", data={str(tmp_path)!r}, clock=clock)
+assert [wait.id for wait in again.list()] == ["again"]
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr

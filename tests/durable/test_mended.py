@@ -176,6 +176,17 @@ def test_a_wait_is_not_late_when_the_clock_was_set_ahead_meanwhile(scene: Scene)
     assert wait.done()
 
 
+def test_a_step_of_the_clock_on_a_full_disk_is_recorded_once_there_is_room(scene: Scene) -> None:
+    scene.files.room = 0
+    scene.clock.step_wall(-60_000)
+    with pytest.raises(sj.DiskError):
+        scene.hub.signal("k", "paid")
+    scene.files.room = None
+    scene.hub.signal("k", "paid")
+    assert scene.hub.stats().clock_steps == 1
+    scene.check()
+
+
 def test_in_the_grace_a_remembered_signal_is_recalled_by_waits_that_follow() -> None:
     scene = Scene(remember=1_000)
     hub = scene.reopen(recover_grace=100)
@@ -342,22 +353,27 @@ def test_a_request_that_was_interrupted_is_an_error_for_those_who_await_it() -> 
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_child_does_not_keep_the_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_forked_child_does_not_keep_the_folder(tmp_path: Path, is_killed: bool) -> None:
     hub = hub_in(tmp_path)
-    reading, writing = os.pipe()
+    is_there, says_so = os.pipe()
+    waits, may_end = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(writing)
-        os.read(reading, 1)  # until the parent has ended
+        os.close(may_end)
+        os.write(says_so, b".")
+        os.read(waits, 1)  # until the parent has closed the other end
         os._exit(0)
-    os.close(reading)
     try:
-        hub._engine._ownership.close()  # as the death of this process would
+        assert os.read(is_there, 1) == b"."
+        if is_killed:
+            hub._engine._ownership.leave_behind()  # as the death of this process would
+        hub.close()
         hub_in(tmp_path).close()
     finally:
-        os.close(writing)
+        for end in (is_there, says_so, waits, may_end):
+            os.close(end)
         os.waitpid(pid, 0)
-        hub.timer.close()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -378,8 +394,7 @@ def fork_from_another_thread(hub: DurableHub) -> int:
             try:
                 hub.list()
             except sj.ForkedError:
-                with hub:  # closing is of no concern to the parent
-                    os._exit(7)
+                os._exit(7 if hub.close() == [] else 2)  # closing is of no concern to the parent
             os._exit(1)
         pids.append(pid)
 

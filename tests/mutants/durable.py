@@ -21,7 +21,10 @@ MUTANTS = [
         "                file.write(data)\n",
     ),
     Mutant(
-        "the name of a new segment is not synced", f"{ROOM}/log.py", "                self.files.sync_folder()\n", ""
+        "the name of a new segment is not synced",
+        f"{ROOM}/log.py",
+        "                file.sync()\n                self.files.sync_folder()\n",
+        "                file.sync()\n",
     ),
     Mutant(
         "the old segment is not synced before the next",
@@ -222,5 +225,155 @@ MUTANTS = [
         f"{ROOM}/commit.py",
         "        except BaseException:\n            self._hand_on()\n            raise\n",
         "        except BaseException:\n            raise\n",
+    ),
+    # What a crash leaves
+    Mutant(
+        "what a dead process wrote is relied upon before it is synced",
+        f"{ROOM}/log.py",
+        "if self._file is None and self.position.segment:",
+        "if False:",
+    ),
+    Mutant(
+        "segments go without a sync in between",
+        f"{ROOM}/upkeep.py",
+        "            self._files.sync_folder()  # one by one: a gap would be taken for damage\n",
+        "",
+    ),
+    Mutant(
+        "a snapshot of a segment that was not started counts",
+        f"{ROOM}/log.py",
+        "for name in (snapshot_name(number), segment_name(number)):",
+        "for name in (segment_name(number),):",
+    ),
+    Mutant(
+        "a reader believes what its owner failed to write",
+        f"{ROOM}/reader.py",
+        "return all(header.segment != segment + 1 or header.previous_end >= offset for header in found)",
+        "return True",
+    ),
+    Mutant(
+        "a reader goes on in a segment that was made anew",
+        f"{ROOM}/reader.py",
+        "if before.last is None or before.last not in found:",
+        "if before.last is None or before.last.segment < found[0].segment:",
+    ),
+    Mutant(
+        "a draft of a snapshot stays on a full disk",
+        f"{ROOM}/snapshot.py",
+        "        files.remove(draft)  # on a full disk of all places\n",
+        "",
+    ),
+    Mutant(
+        "drafts of snapshots pile up",
+        f"{ROOM}/snapshot.py",
+        '        if name.startswith("snapshot-") and name.endswith(".draft"):\n',
+        "        if False:\n",
+    ),
+    Mutant(
+        "a segment that goes while somebody reads is damage",
+        f"{ROOM}/segments.py",
+        "            if found:\n                raise\n            continue\n",
+        "            raise\n",
+    ),
+    Mutant(
+        "a record of an unknown type is let through",
+        f"{ROOM}/records.py",
+        "if version > VERSION or type_ not in KNOWN:",
+        "if version > VERSION:",
+    ),
+    # When the disk fails, or somebody interrupts
+    Mutant(
+        "a failing disk is tried without pause",
+        f"{ROOM}/engine.py",
+        "return max(due, self.now_ms() + RETRY_MS) if due is not None and self._is_failing else due",
+        "return due",
+    ),
+    Mutant(
+        "the lock is kept by a hub that could not open",
+        f"{ROOM}/files.py",
+        "            except OSError:\n                lock.close()\n                raise\n        return lock\n",
+        "            except OSError:\n                raise\n        return lock\n",
+    ),
+    Mutant(
+        "half a record counts after an interrupt",
+        f"{ROOM}/engine.py",
+        "was_stale, self._is_stale = self._is_stale, True",
+        "was_stale = self._is_stale",
+    ),
+    Mutant(
+        "what was being told in an interrupt is lost",
+        f"{ROOM}/engine.py",
+        "        self._publish(self._told_meanwhile(known))\n",
+        "",
+    ),
+    Mutant(
+        "the group of an interrupted leader is written again",
+        f"{ROOM}/engine.py",
+        "            self._group, self._told = [], []  # here, not when the last one was done: that may have been interrupted\n",
+        "",
+    ),
+    # Growth
+    Mutant(
+        "conditions pile up",
+        f"{ROOM}/state.py",
+        "        if not self.plan_uses[number]:\n            self._forget_plan(number)\n",
+        "",
+    ),
+    Mutant(
+        "the condition of a known id is forgotten",
+        f"{ROOM}/state.py",
+        "            if wait.given_id is None:\n                self._leave_plan(wait._plan_number)\n",
+        "            self._leave_plan(wait._plan_number)\n",
+    ),
+    Mutant(
+        "a snapshot forgets who has a plan",
+        f"{ROOM}/snapshot.py",
+        "    state.plan_uses = Counter(dict(uses))\n",
+        "",
+    ),
+    Mutant(
+        "loops that asked for outcomes pile up",
+        f"{ROOM}/outcomes.py",
+        "                self._awaiting.remove(woken)\n",
+        "                pass\n",
+    ),
+    # Ends
+    Mutant(
+        "those who wait for what is untold are left behind",
+        f"{ROOM}/engine.py",
+        "return sorted((*self.state.waits.values(), *self.state.untold.values()), key=lambda wait: wait.deadline)",
+        "return sorted(self.state.waits.values(), key=lambda wait: wait.deadline)",
+    ),
+    Mutant(
+        "a forked child keeps the folder",
+        f"{ROOM}/engine.py",
+        "        resting_on_timers.add(self)\n",
+        "        pass\n",
+    ),
+    Mutant(
+        "a loop that is gone keeps others waiting",
+        f"{ROOM}/async_hub.py",
+        "        with suppress(RuntimeError):\n            answer",
+        "        if True:\n            answer",
+    ),
+    Mutant(
+        "a forked child waits for a lock that nobody holds",
+        f"{ROOM}/engine.py",
+        "        self.check_process()  # first: in a forked child, whoever holds the lock may not be there\n"
+        "        with self._lock:\n",
+        "        with self._lock:\n            self.check_process()\n",
+    ),
+    # Grace and clocks
+    Mutant(
+        "what was held is not recalled",
+        f"{ROOM}/state.py",
+        "is_heard = wait.seq < before_seq or self._recalls(wait, at)",
+        "is_heard = wait.seq < before_seq",
+    ),
+    Mutant(
+        "a nap goes on by the clock as it was",
+        f"{ROOM}/engine.py",
+        "            self._nap_until = None  # it was planned by the clock as it was\n",
+        "",
     ),
 ]

@@ -212,7 +212,7 @@ class Engine:
                 self.submit(self._end_grace)
 
     def _leave_behind(self, parent_pid: int) -> None:
-        """This is a forked child now: the folder is the parent's, and must not be kept from others by this process."""
+        """This is a forked child now: the lock is the parent's, and free as soon as that has gone."""
         self._ownership.leave_behind()
 
     def _close(self, stamp: int) -> None:
@@ -238,13 +238,14 @@ class Engine:
                 self._get_ready(known_to)
                 for request in group:
                     self._perform(request)
-                self._record_steps(known_to)
+                steps = self._record_steps(known_to)
                 self._tell(known_to)
                 if self._is_stale:
                     raise StorageError("a request failed half-way; nothing of its group has been written")
                 if self._group:
                     self.log.commit(self._group)
                 self._is_failing = False
+                self.stamps.recorded(steps)
                 self._publish(self._told)
             except Exception as error:
                 self._give_up(group, error)
@@ -266,10 +267,13 @@ class Engine:
             self.log.start_segment(stamp, self.state.next_number)
             self._upkeep.segment_started()
 
-    def _record_steps(self, stamp: int) -> None:
-        for step in self.stamps.take_steps():
+    def _record_steps(self, stamp: int) -> int:
+        """How the wall clock was set meanwhile; how often."""
+        steps = self.stamps.steps()
+        for step in steps:
             self.record(r.CLOCK, [stamp, *step])
             self._nap_until = None  # it was planned by the clock as it was
+        return len(steps)
 
     def _perform(self, request: Request[Any]) -> None:
         try:

@@ -35,7 +35,7 @@ class Appender(Protocol):
         """Let go of the file; idempotent."""
 
     def leave_behind(self) -> None:
-        """The same in a forked child, where its parent is to keep what it has."""
+        """The same in a forked child: its parent keeps what it has."""
 
 
 class Files(Protocol):
@@ -91,15 +91,13 @@ class DiskAppender:
 
     def close(self) -> None:
         if self._fd >= 0:
-            fd, self._fd = self._fd, -1
             if self._is_lock and fcntl is not None:
-                fcntl.flock(fd, fcntl.LOCK_UN)  # closing is not enough while a forked child has it open, too
-            os.close(fd)
+                fcntl.flock(self._fd, fcntl.LOCK_UN)  # closing is not enough while a forked child has it open, too
+            self.leave_behind()
 
     def leave_behind(self) -> None:
-        """Let go of the file in a forked child; its parent keeps it."""
-        if self._fd >= 0:
-            fd, self._fd = self._fd, -1
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
             os.close(fd)
 
 

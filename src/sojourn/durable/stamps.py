@@ -54,13 +54,17 @@ class Stamps:
                 stamp, _ = self._read()
         return stamp
 
-    def take_steps(self) -> list[Step]:
-        """The steps since the last time, to be recorded."""
+    def steps(self) -> list[Step]:
+        """Those that are to be recorded."""
         if not self._steps:
             return []
         with self._stepping:
-            steps, self._steps = self._steps, []
-            return steps
+            return list(self._steps)
+
+    def recorded(self, count: int) -> None:
+        """The first ones are in the log."""
+        with self._stepping:
+            del self._steps[:count]
 
     @property
     def refused_ms(self) -> int:

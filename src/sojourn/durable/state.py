@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DamagedError
@@ -122,7 +123,7 @@ class State:
 
     def _rule(self, stamp: int, number: int, toml: str, is_registered: bool) -> None:
         if number not in self.plans:
-            plan = self.plans[number] = Plan(Rule.from_toml(toml))
+            plan = self.plans[number] = plan_of(toml)
             self.plan_numbers[toml] = number
             self.next_plan = number + 1
             self.reads_values |= not plan._counts_only
@@ -428,6 +429,12 @@ class State:
         yield from self.waits.values()
         yield from (wait for wait in self.untold.values() if wait.given_id is None)
         yield from self._ended_ids
+
+
+@lru_cache(maxsize=1_000)
+def plan_of(toml: str) -> Plan:
+    """The same for every state: upkeep builds one again and again."""
+    return Plan(Rule.from_toml(toml))
 
 
 def number_of(value: int | float | str | None) -> int | float | Decimal | None:
