@@ -15,8 +15,10 @@ from durable.scene import SHIPPED, WALL_MS, Scene, check_verified
 from sojourn.durable.backup import backup
 from sojourn.durable.files import DiskFiles
 from sojourn.durable.inspection import inspect
+from sojourn.durable.records import WAIT
 from sojourn.durable.recovery import recover
 from sojourn.durable.salvage import LIST, salvage
+from sojourn.durable.scan import scan
 from sojourn.durable.segments import layout, segment_name
 from sojourn.testing import ManualClock
 
@@ -183,6 +185,40 @@ def test_what_is_whole_behind_the_damage_is_salvaged_and_the_rest_listed(scene: 
         assert hub.wait("a", "paid", 1_000, id="first").done()
     for path in damaged.iterdir():
         path.unlink()
+
+
+def test_a_log_without_its_beginning_and_without_a_snapshot_is_salvaged_too(tmp_path: Path) -> None:
+    scene = Scene(segment_bytes=400, keep=10)
+    scene.hub.register(SHIPPED)
+    for i in range(20):
+        scene.hub.wait(f"k{i}", "paid", 500, id=f"w{i}")
+        scene.clock.advance(20)
+    scene.hub.close()
+    scene.is_damaged = True
+    there = layout(scene.files)
+    assert there.segments[0] > 1
+    for number in there.snapshots:
+        scene.files.flip(f"snapshot-{number:08}.sj", 40)
+    whole = {record for one in scan(scene.files) for record in one.records if record.type == WAIT}
+    made = salvage(scene.files, tmp_path / "new")
+    assert made.pending == 0 < len(whole), "no rule is known any more"
+    assert recover(DiskFiles(tmp_path / "new")).state.last_stamp == WALL_MS + 400
+
+
+def test_the_data_set_of_the_time_before_the_damage_is_salvaged_too(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    scene = Scene(segment_bytes=400, keep=10, archive=True)
+    for i in range(20):
+        scene.hub.wait(f"k{i}", "paid", 30)
+        scene.clock.advance(20)
+    scene.hub.close()
+    scene.is_damaged = True
+    last = segment_name(layout(scene.files).segments[-1])
+    scene.files.flip(last, len(scene.files.contents[last]) - 60)
+    assert salvage(scene.files, tmp_path / "new").damages
+    verified = sj.durable.verify(tmp_path / "new")
+    assert verified.is_same
+    assert verified.checked > 10
 
 
 @pytest.mark.parametrize("seed", range(3))

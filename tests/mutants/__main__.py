@@ -34,8 +34,8 @@ TABLES: dict[str, list[list[str]]] = {
     "hub": [["tests/hub"]],
     "durable": [["tests/durable"]],
     "dataset": [
-        [f"tests/durable/test_{name}.py" for name in ("dataset", "verify", "folder")],
-        ["tests/cli/test_data.py"],
+        [*(f"tests/durable/test_{name}.py" for name in ("dataset", "verify", "folder")), "-m", "not java"],
+        ["tests/cli/test_data.py", "-m", "not java"],
     ],
     "kafka": [["tests/kafka"]],
     "replay": [

@@ -62,11 +62,17 @@ class Inspection(NamedTuple):
 def inspect(data: str | os.PathLike[str] | Files) -> Inspection:
     """Look at a data folder, beside its owner if there is one."""
     files = opened(data)
-    scanned = scan(files)
     converted = sorted(archive.parts(files))
-    damages = [str(damage) for one in scanned for damage in one.damages]
+    segments: list[SegmentPart] = []
+    damages: list[str] = []
+    records: Counter[str] = Counter()
+    standing, torn_bytes = None, 0
+    for one in scan(files):
+        segments.append(_part(one, one.number in converted))
+        damages += map(str, one.damages)
+        records.update(NAMES.get(record.type, str(record.type)) for record in one.records)
+        torn_bytes = one.torn_bytes
     damages += map(str, damaged_snapshots(files))
-    standing, torn_bytes = None, scanned[-1].torn_bytes if scanned else 0
     try:
         standing = _standing(recover(files).state)
     except StorageError as error:
@@ -77,8 +83,8 @@ def inspect(data: str | os.PathLike[str] | Files) -> Inspection:
         str(files),
         owner,
         is_owned,
-        [_part(one, one.number in converted) for one in scanned],
-        dict(Counter(NAMES.get(record.type, str(record.type)) for one in scanned for record in one.records)),
+        segments,
+        dict(records),
         layout(files).snapshots,
         converted,
         torn_bytes,

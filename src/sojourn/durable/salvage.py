@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import StorageError
+from . import archive
 from . import records as r
 from .files import DiskFiles, Files
 from .folder import opened
@@ -49,7 +50,7 @@ def salvage(data: str | os.PathLike[str] | Files, to: str | os.PathLike[str]) ->
     files = opened(data)
     if Path(to).exists():
         raise StorageError(f"{os.fspath(to)!r} is there already; name a folder that is not")
-    scanned, broken = scan(files), damaged_snapshots(files)
+    scanned, broken = [one._replace(records=[]) for one in scan(files)], damaged_snapshots(files)
     damages = [damage for one in scanned for damage in one.damages]
     if not damages and not broken:
         raise StorageError(f"{files} is whole: there is nothing to repair")
@@ -73,22 +74,34 @@ class _Salvage:
         base = self._snapshots[-1] if self._snapshots else None
         if base is not None:
             read_snapshot(self._files, base, self.state)
-        elif self._scanned and self._scanned[0].number > 1:
-            self.state.next_seq = self.state.next_number = 1
-        kept, first_damaged = self._split(base)
-        for one in kept:
-            _put(to, segment_name(one.number), self._files.read(segment_name(one.number), 0, one.whole_end))
-        for number in self._snapshots:
-            if number in {one.number for one in kept}:
-                _put(to, snapshot_name(number), self._files.read(snapshot_name(number)))
-        self._apply_all(base, first_damaged)
-        if first_damaged is not None:
+        is_headless = base is None and bool(self._scanned) and self._scanned[0].number > 1
+        """Whether the beginning of the log is gone, and no snapshot has what came before: rules, above all."""
+        kept, first_damaged = ([], None) if is_headless else self._split(base)
+        self._copy(to, kept)
+        self._apply_all(base, first_damaged, is_headless)
+        if first_damaged is not None or is_headless:
             self._go_on(to, kept)
         salvaged = self._result(to)
         lost = {**salvaged._asdict(), "next_number": self.state.next_number, "outcomes": self._told}
         _put(to, LIST, json.dumps(lost, ensure_ascii=False).encode())
         recover(to)
         return salvaged
+
+    def _copy(self, to: Files, kept: list[Scanned]) -> None:
+        """What is whole before the first damage: segments, snapshots, and what the data set has of the time before."""
+        numbers = {one.number for one in kept}
+        for one in kept:
+            _put(to, segment_name(one.number), self._files.read(segment_name(one.number), 0, one.whole_end))
+        for number in numbers & set(self._snapshots):
+            _put(to, snapshot_name(number), self._files.read(snapshot_name(number)))
+        parts, below = archive.parts(self._files), min(numbers, default=0) - 1
+        while below in parts:
+            numbers.add(below)
+            below -= 1
+        for number in sorted(numbers & parts.keys()):
+            for folder in archive.FOLDERS:
+                for name in parts[number][folder]:
+                    _put(to, name, self._files.read(name))
 
     def _split(self, base: int | None) -> tuple[list[Scanned], int | None]:
         """The segments to copy, and the first with damage that is in no snapshot, of which only the beginning is."""
@@ -100,18 +113,16 @@ class _Salvage:
         kept = [one for one in self._scanned if first <= one.number <= last and one.header is not None]
         return kept, after[0] if after else None
 
-    def _apply_all(self, base: int | None, first_damaged: int | None) -> None:
-        is_behind = False
-        for one in self._scanned:
+    def _apply_all(self, base: int | None, first_damaged: int | None, is_headless: bool) -> None:
+        is_behind = is_headless
+        for one in scan(self._files):
             if base is not None and one.number < base:
                 continue
-            breaks = [damage.offset for damage in one.damages]
+            if is_headless and one.header is not None and not self._applied:
+                self.state.next_number = max(self.state.next_number, one.header.next_number)
+            first_break = min((damage.offset for damage in one.damages), default=one.size)
             for record in one.records:
-                is_behind = (
-                    is_behind
-                    or bool(breaks and record.offset > breaks[0])
-                    or (first_damaged is not None and one.number > first_damaged)
-                )
+                is_behind |= record.offset > first_break or (first_damaged is not None and one.number > first_damaged)
                 self._apply(record, is_behind)
 
     def _apply(self, record: r.Record, is_behind: bool) -> None:
@@ -194,4 +205,4 @@ def _put(to: Files, name: str, data: bytes) -> None:
         file.sync()
     finally:
         file.close()
-    to.sync_folder()
+    to.sync_folder(name.rpartition("/")[0])

@@ -38,13 +38,17 @@ class Scanned(NamedTuple):
     """Up to here everything is whole."""
 
 
-def scan(files: Files) -> list[Scanned]:
+def scan(files: Files) -> Iterator[Scanned]:
     """All segments there should be. What lies behind the end of a sealed one does not count; nor does a torn tail."""
     there = layout(files)
-    found: list[Scanned] = []
+    before: Scanned | None = None
     for number in _numbers(there):
-        found.append(_scanned(files, number, number in there.segments, is_last=number == there.segments[-1]))
-    return [_cut(one, after.header) for one, after in zip(found, [*found[1:], None], strict=True) if after] + found[-1:]
+        one = _scanned(files, number, number in there.segments, is_last=number == there.segments[-1])
+        if before is not None:
+            yield _cut(before, one.header)
+        before = one
+    if before is not None:
+        yield before
 
 
 def damaged_snapshots(files: Files) -> list[Damage]:
