@@ -20,7 +20,7 @@ from sojourn.durable import DurableHub, Reader
 from sojourn.durable.async_hub import AsyncDurableHub, _settle, settle_on
 from sojourn.durable.commit import Request
 from sojourn.durable.files import DiskAppender, DiskFiles
-from sojourn.durable.records import framed, json_bytes
+from sojourn.durable.records import framed, json_bytes, records, start_of_records
 from sojourn.durable.recovery import recover
 from sojourn.durable.segments import headers, layout, segment_name
 from sojourn.durable.snapshot import read_snapshot
