@@ -15,11 +15,11 @@ from sojourn import RuleError, SourceError
 from sojourn.cli.exits import CLOSED, MEANINGS, UNEXPECTED, UNUSABLE, code_of
 
 REPLAY = ("replay", "orders.parquet", "--rule", "paid.toml", "--engine", "local")
-BROKEN = "from sojourn.pipeline import local; local.outcomes_by_plan = lambda *_, **__: 1 / 0"
+BROKEN = "from sojourn.pipeline import local_replay; local_replay.decide_opened = lambda *_, **__: 1 / 0"
 INTERRUPTED = """
 import signal
-from sojourn.pipeline import local
-local.outcomes_by_plan = lambda *_, **__: signal.raise_signal(signal.SIGINT)
+from sojourn.pipeline import local_replay
+local_replay.decide_opened = lambda *_, **__: signal.raise_signal(signal.SIGINT)
 """
 WHILE_LOADING = """
 import signal, sys
@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 CASES = {
     "a version": Case(0, ("--version",)),
-    "a replay": Case(0, REPLAY, "counting"),
+    "a replay": Case(0, REPLAY, "replaying"),
     "a broken promise": Case(1, ("simulate", "--json"), "error: lost", PROMISE),
     "an unknown option": Case(2, (*REPLAY, "--nothing"), "No such option"),
     "an unknown command": Case(2, ("relpay",), "No such command"),
@@ -66,7 +66,7 @@ CASES = {
     "Ctrl-C": Case(130, REPLAY, "interrupted", INTERRUPTED),
     "Ctrl-C before there is a command": Case(130, ("doctor",), "", WHILE_LOADING),
     "Ctrl-C outside a command": Case(
-        130, ("doctor",), "", INTERRUPTED + "from sojourn.cli import doctor; doctor.java = local.outcomes_by_plan"
+        130, ("doctor",), "", INTERRUPTED + "from sojourn.cli import doctor; doctor.java = local_replay.decide_opened"
     ),
 }
 

@@ -17,8 +17,8 @@ from cli.command import Ended, sojourn
 from replay.logs import write_orders, write_rule
 from sojourn import SourceError
 from sojourn.cli.outputs import Outputs
-from sojourn.pipeline import replay as replays
 from sojourn.pipeline.files.drafts import Disk
+from sojourn.pipeline.outlet import TableFile
 from sojourn.pipeline.report import Report
 
 WRITTEN = ("--out", "outcomes", "--summary", "s.json", "--report", "r.html")
@@ -46,8 +46,9 @@ def full(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def half_a_table(table: object, where: Path) -> None:
-    Path(where).write_bytes(b"PAR1")
+def half_a_table(file: TableFile, rows: object) -> None:
+    Path(file._path).parent.mkdir(parents=True, exist_ok=True)
+    Path(file._path).write_bytes(b"PAR1")
     full()
 
 
@@ -57,7 +58,7 @@ def half_a_file(path: Path, text: str, *_: object) -> None:
 
 
 BREAK: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
-    "outcomes": lambda patch: patch.setattr(replays.parquet, "write_table", half_a_table),
+    "outcomes": lambda patch: patch.setattr(TableFile, "write", half_a_table),
     "summary": lambda patch: patch.setattr(Path, "write_text", half_a_file),
     "report": lambda patch: patch.setattr(Report, "html", full),
     "move": lambda patch: patch.setattr(Disk, "rename", full),

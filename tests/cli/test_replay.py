@@ -12,7 +12,7 @@ from pyarrow import parquet
 from cli.command import Ended, sojourn
 from replay.logs import DAY, order_events, orders, write_orders, write_rule
 from replay.page import parsed, section, table
-from sojourn.pipeline import local
+from sojourn.pipeline import local_replay
 from sojourn.pipeline.results.compare import differences
 
 TOTALS = {
@@ -72,13 +72,19 @@ def test_the_outcomes_are_written_as_the_law_has_them() -> None:
 
 def test_the_summary_is_as_documented() -> None:
     replay("--summary", "deep/summary.json")
-    assert json.loads(Path("deep/summary.json").read_text()) == SUMMARY
-    assert list(json.loads(Path("deep/summary.json").read_text())) == list(SUMMARY)
+    found = json.loads(Path("deep/summary.json").read_text())
+    phases = found.pop("phases")
+    assert found == SUMMARY
+    assert list(found) == list(SUMMARY)
+    assert {"start", "read", "decide", "count"} <= phases.keys()
+    assert all(seconds >= 0 for seconds in phases.values())
 
 
 def test_json_prints_the_summary_and_nothing_else() -> None:
     ended = replay("--json", "--out", "outcomes")
-    assert (json.loads(ended.out), ended.err) == (SUMMARY, "")
+    found = json.loads(ended.out)
+    assert found.pop("phases")
+    assert (found, ended.err) == (SUMMARY, "")
 
 
 def test_the_counts_are_printed_and_so_is_what_was_written() -> None:
@@ -100,8 +106,6 @@ def test_the_counts_are_printed_and_so_is_what_was_written() -> None:
 def test_without_a_terminal_progress_is_plain_lines_on_stderr() -> None:
     assert replay("--out", "outcomes").err.splitlines() == [
         "replaying orders.parquet in this process",
-        "writing outcomes",
-        "counting",
         f"warning: {IN_JANUARY_1970}",
     ]
 
@@ -311,7 +315,7 @@ def test_a_rule_that_cannot_be_read_names_file_and_line(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("replay",), "Missing argument 'EVENTS'"),
-        (("replay", "orders.parquet"), "Missing option '--rule'"),
+        (("replay", "orders.parquet"), "Invalid value for --rule: is missing"),
         (("replay", "x", "--rule", "y", "--engine", "flink"), "'flink' is not one of"),
         (("replay", "x", "--rule", "y", "--option", "sep"), "'sep' is not NAME=VALUE"),
         (("replay", "x", "--rule", "y", "--conf", "=1"), "'=1' is not NAME=VALUE"),
@@ -328,7 +332,7 @@ def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(monkeypatch:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by zero\nand more")
 
-    monkeypatch.setattr(local, "outcomes_by_plan", broken)
+    monkeypatch.setattr(local_replay, "decide_opened", broken)
     assert refused(code=70) == "error: ZeroDivisionError: by zero (--debug shows where)"
     ended = sojourn("--debug", "replay", "orders.parquet", "--rule", "paid.toml", "--engine", "local")
     assert (ended.code, ended.err.splitlines()[1]) == (70, "Traceback (most recent call last):")
@@ -340,7 +344,7 @@ def test_of_a_workers_traceback_the_last_line_is_told(monkeypatch: pytest.Monkey
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("from the worker:\nTraceback (most recent call last):\n  File\nKeyError: 'x'\n")
 
-    monkeypatch.setattr(local, "outcomes_by_plan", broken)
+    monkeypatch.setattr(local_replay, "decide_opened", broken)
     assert refused(code=70) == "error: RuntimeError: KeyError: 'x' (--debug shows where)"
 
 
@@ -348,5 +352,5 @@ def test_an_interruption_is_not_a_failure(monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local, "outcomes_by_plan", interrupted)
+    monkeypatch.setattr(local_replay, "decide_opened", interrupted)
     assert refused(code=130) == "interrupted"

@@ -36,7 +36,9 @@ def test_the_story_happens_as_told(page: Path, tmp_path: Path, monkeypatch: pyte
         elif language == "text":
             assert words(said)[: len(words(text))] == words(text)
         elif language == "json":
-            assert json.loads(text) == json.loads(Path("out/summary.json").read_text())
+            told, found = json.loads(text), json.loads(Path("out/summary.json").read_text())
+            assert told.pop("phases").keys() == found.pop("phases").keys()  # how long it takes, nobody can tell
+            assert told == found
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES))

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
-from sojourn.durable.files import owned
+from sojourn.durable.files import owned, owner_text
 
 SECTOR = 16
 """Bytes that are written as one: so small that records of a few bytes are torn too."""
@@ -70,7 +70,10 @@ class FaultyFiles:
         return "memory"
 
     def names(self) -> list[str]:
-        return sorted(self.contents)
+        return sorted(name for name in self.contents if "/" not in name)
+
+    def names_below(self, folder: str) -> list[str]:
+        return sorted(name for name in self.contents if name.startswith(f"{folder}/"))
 
     def size(self, name: str) -> int:
         return len(self.read(name))
@@ -95,7 +98,7 @@ class FaultyFiles:
         self._do(Op("remove", name))
         del self.contents[name]
 
-    def sync_folder(self) -> None:
+    def sync_folder(self, folder: str = "") -> None:
         self._fail_if_asked("sync")
         self._do(Op("sync_folder"))
 
@@ -105,6 +108,10 @@ class FaultyFiles:
         self._owners.add(name)
         self._locks[name] = owner
         return FaultyAppender(self, name)
+
+    def owner(self, name: str = "lock") -> tuple[str | None, bool]:
+        who = owner_text(json.dumps(self._locks[name]).encode()) if name in self._locks else None
+        return who, name in self._owners
 
     def process_dies(self) -> None:
         """What it had locked is free, and what was planted is gone."""

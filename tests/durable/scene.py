@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, ClassVar
 
 import sojourn as sj
 from durable.faulty_files import FaultyFiles
-from sojourn.durable import DurableHub
+from sojourn.durable import DurableHub, verify
 from sojourn.durable.recovery import recover
 from sojourn.durable.snapshot import parts
 from sojourn.durable.state import State
@@ -19,14 +20,19 @@ FUNDED = sj.Rule("funded", opens="order", until=sj.total("coin", at_least=10), w
 
 
 class Scene:
-    """`told` lists the ids whose callbacks were called."""
+    """`told` lists the ids whose callbacks were called. What is in its files at the end of a test is verified."""
+
+    made: ClassVar[list[Scene]] = []
 
     def __init__(self, files: FaultyFiles | None = None, clock: ManualClock | None = None, **options: Any) -> None:
+        self.is_damaged = False
+        """Whether a test has broken its files on purpose."""
         self.files = files or FaultyFiles()
         self.clock = clock or ManualClock(wall_ms=WALL_MS)
         self.told: list[str] = []
         self.options = options
         self.hub = self.open()
+        self.made.append(self)
 
     def open(self, **options: Any) -> DurableHub:
         hub = sj.Hub("scene", data=self.files, clock=self.clock, **self.options | options)  # type: ignore[call-arg]
@@ -52,6 +58,13 @@ class Scene:
         state = self.hub._engine.state
         state.check()
         assert picture(state) == picture(recover(self.files).state)
+
+
+def check_verified(data: Any) -> None:
+    """Each outcome in a folder comes out again under the law, where Arrow is there to find out."""
+    if find_spec("pyarrow") is not None:
+        verified = verify(data)
+        assert verified.is_same, "\n".join(map(str, verified.differences))
 
 
 def picture(state: State) -> list[Any]:

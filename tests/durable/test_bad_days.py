@@ -113,6 +113,7 @@ def test_damage_in_a_sealed_segment_is_named(scene: Scene) -> None:
     scene.reopen()
     scene.hub.close()
     scene.files.flip(segment_name(1), scene.files.size(segment_name(1)) - 1)
+    scene.is_damaged = True
     with pytest.raises(sj.DamagedError, match=f"{segment_name(1)} is damaged at offset"):
         scene.open()
 
@@ -122,6 +123,7 @@ def test_a_missing_segment_is_noticed(scene: Scene) -> None:
     scene.reopen()
     scene.hub.close()
     del scene.files.contents[segment_name(2)]
+    scene.is_damaged = True
     with pytest.raises(sj.DamagedError, match="missing"):
         scene.open()
 
@@ -197,6 +199,7 @@ def test_a_folder_of_a_newer_format_is_refused_with_both_versions(scene: Scene) 
     scene.hub.close()
     name = segment_name(1)
     scene.files.contents[name] = scene.files.contents[name].replace(b"SOJOURN LOG 1\n", b"SOJOURN LOG 7\n")
+    scene.is_damaged = True
     with pytest.raises(sj.FormatError, match=r"format 7.*format 1"):
         scene.open()
 

@@ -55,6 +55,21 @@ class Disk:
         return thread
 
 
+def test_a_group_knows_nothing_beyond_the_first_request_that_has_to_wait() -> None:
+    """Else a wait would be told to have expired while a signal stamped in its time is still in the queue."""
+    stamps, known = iter((5, 7, 9, 11)), []
+
+    def commit(group: list[Request[Any]], known_to: int) -> Callable[[], object]:
+        known.append(([request.stamp for request in group], known_to))
+        return lambda: None
+
+    committer = Committer(commit, lambda: next(stamps), 1, gathers=False)
+    assert committer.enqueue(Request(lambda stamp: None, lambda request: None))
+    committer.enqueue(Request(lambda stamp: None, lambda request: None))
+    committer.lead()
+    assert known == [([5], 7), ([7], 9)]
+
+
 def until_queued(disk: Disk, count: int) -> None:
     while len(disk.committer._queue) < count:
         threading.Event().wait(0.001)

@@ -33,6 +33,10 @@ TABLES: dict[str, list[list[str]]] = {
     ],
     "hub": [["tests/hub"]],
     "durable": [["tests/durable"]],
+    "dataset": [
+        [f"tests/durable/test_{name}.py" for name in ("dataset", "verify", "folder")],
+        ["tests/cli/test_data.py"],
+    ],
     "kafka": [["tests/kafka"]],
     "replay": [
         [
@@ -41,6 +45,13 @@ TABLES: dict[str, list[list[str]]] = {
                 for name in ("xes", "sources", "tally", "groups", "job", "compare", "report", "drafts")
             ),
             *(f"tests/cli/test_{name}.py" for name in ("replay", "screen", "outputs", "summary")),
+        ]
+    ],
+    "results": [
+        [
+            *(f"tests/replay/test_{name}.py" for name in ("survival", "bins", "periods", "tally", "what_if", "report")),
+            "tests/cli/test_recommend.py",
+            "--deselect=tests/cli/test_recommend.py::test_on_spark_it_says_the_same",
         ]
     ],
     "batch": [

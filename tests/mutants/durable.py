@@ -209,6 +209,12 @@ MUTANTS = [
     ),
     # Who leads
     Mutant(
+        "a group is taken to know of requests that are still in the queue",
+        f"{ROOM}/commit.py",
+        "self._queue[0].stamp if self._queue else self._now_ms()",
+        "self._now_ms()",
+    ),
+    Mutant(
         "the lead is handed to one that has gone",
         f"{ROOM}/commit.py",
         "return self._awaken is None and not self.is_abandoned",

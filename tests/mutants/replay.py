@@ -11,17 +11,11 @@ QUOTES = "src/sojourn/pipeline/files/quotes.py"
 JSON_TEXT = "src/sojourn/pipeline/files/json_text.py"
 JSON_VALUES = "src/sojourn/pipeline/files/json_values.py"
 SOURCES = "src/sojourn/pipeline/files/source.py"
-BINS = "src/sojourn/pipeline/results/bins.py"
 COUNTS = "src/sojourn/pipeline/results/counts.py"
 TALLY = "src/sojourn/pipeline/results/tally.py"
-WHAT_IF = "src/sojourn/pipeline/results/what_if.py"
 DEADLINES = "src/sojourn/pipeline/results/deadlines.py"
 COMPARE = "src/sojourn/pipeline/results/compare.py"
-GROUPS = "src/sojourn/pipeline/results/groups.py"
 REPLAY = "src/sojourn/pipeline/replay.py"
-AXIS = "src/sojourn/pipeline/report/axis.py"
-CHARTS = "src/sojourn/pipeline/report/charts.py"
-SECTIONS = "src/sojourn/pipeline/report/sections.py"
 COMMAND = "src/sojourn/cli/replay_run.py"
 OUTPUTS = "src/sojourn/cli/outputs.py"
 DRAFTS = "src/sojourn/pipeline/files/drafts.py"
@@ -92,59 +86,11 @@ MUTANTS = [
         "return [file for name in _matched(path) for file in _below(Path(name))][:1]",
     ),
     # Counting
-    Mutant(
-        "intervals are counted from their end",
-        BINS,
-        "self.places // (width // self.width)",
-        "-(-self.places // (width // self.width))",
-    ),
-    Mutant("merging forgets the wider of the two", BINS, "width = max(self.width, other.width)", "width = self.width"),
-    Mutant("a calendar gets wider than its days", BINS, " or width > self.widest", ""),
-    Mutant(
-        "another deadline forgets cancellations",
-        WHAT_IF,
-        "verdict(c.met_at, c.cancelled_at, until)",
-        "verdict(c.met_at, np.full(len(until), NEVER), until)",
-    ),
-    Mutant(
-        "what nobody can know is told", WHAT_IF, "if may_cancel and not c.is_all_known:", "if False and may_cancel:"
-    ),
-    Mutant("what is known is not told", WHAT_IF, "if may_cancel and not c.is_all_known:", "if may_cancel:"),
-    Mutant("a shorter deadline leaves the end open", WHAT_IF, "is_open &= until > c.deadline", "is_open &= until >= 0"),
-    Mutant("one millisecond is room for a cancellation", WHAT_IF, "is_open &= c.met_at != c.deadline + 1", "pass"),
-    Mutant(
-        "those cancelled before they were met would complete",
-        TALLY,
-        "could_complete = was_met & (c.met_at <= c.cancelled_at)",
-        "could_complete = was_met",
-    ),
-    Mutant(
-        "a shift may end before the opening",
-        WHAT_IF,
-        "np.maximum((c.deadline if deadline.is_shift else c.opened_at) + deadline.ms, c.opened_at)",
-        "(c.deadline if deadline.is_shift else c.opened_at) + deadline.ms",
-    ),
-    Mutant(
-        "the cancelled are among those met",
-        TALLY,
-        "was_met = (c.status == COMPLETED) | (c.status == MET_LATE)",
-        "was_met = c.met_at < 2**63 - 1",
-    ),
-    Mutant("the slowest are the fastest", TALLY, "c.met_at - c.deadline)", "c.deadline - c.met_at)"),
-    Mutant(
-        "what is missing is counted with the completed",
-        TALLY,
-        "status[is_there.to_numpy()]",
-        "status[: is_there.to_numpy().sum()]",
-    ),
     Mutant("minus means plus", DEADLINES, '-ms if text[0] == "-" else ms', "ms"),
     # Comparing
     Mutant("rows that one has twice are equal", COMPARE, "_sided(right, -1)", "_sided(right, 1)"),
     Mutant(
         "differences are in no order", COMPARE, ".sort_by(S.OPERATION_ID)", ".sort_by([(S.OPERATION_ID, 'descending')])"
-    ),
-    Mutant(
-        "the first opening of a key names the group of all", GROUPS, "[S.RULE, S.KEY, OPENED_MS]", "[S.RULE, S.KEY]"
     ),
     # Refusing
     Mutant("a rule that opens nothing is not told", REPLAY, "for rule in idle],", "for rule in ()],"),
@@ -183,27 +129,4 @@ MUTANTS = [
     Mutant("a failure is a success", EXITS, "raise typer.Exit(code)", "raise typer.Exit(0)"),
     Mutant("debug stays on", EXITS, '_state["debug"] = is_asked', '_state["debug"] |= is_asked'),
     Mutant("texts are markup", SCREEN, "self._out.print(text, markup=False)", "self._out.print(text)"),
-    # Drawing
-    Mutant(
-        "the deadline's own instant is late",
-        AXIS,
-        "places = -bins.places - 1 - self.start",
-        "places = -bins.places - self.start",
-    ),
-    Mutant(
-        "what was met at its opening is not drawn",
-        AXIS,
-        "(np.maximum(places, 0) if self.allowed is not None else places)",
-        "places",
-    ),
-    Mutant("the earliest are not drawn", AXIS, "start if allowed is not None else start - 1", "start"),
-    Mutant("the curve forgets who was met before it starts", CHARTS, "met = earlier + np.cumsum", "met = np.cumsum"),
-    Mutant("columns overlap", CHARTS, "            y += number\n", ""),
-    Mutant(
-        "the present deadline is not in the table",
-        SECTIONS,
-        "tried = {**tally.what_if, now: tally.counts}",
-        "tried = {now: tally.counts}",
-    ),
-    Mutant("keys are HTML", SECTIONS, "[escape(short(o.key)),", "[short(o.key),"),
 ]

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.logs import DAY, PAID, orders, outcome_table
+from replay.plain import plain
 from sojourn import Outcome, Rule, RuleError
 from sojourn.pipeline import local
 from sojourn.pipeline.results import bins, cells, named
 from sojourn.pipeline.results.deadlines import Deadline, deadlines
-from sojourn.pipeline.results.named import OTHERS, Named
+from sojourn.pipeline.results.named import OTHERS
 from sojourn.pipeline.results.survival import CENSORED, COMPLETED, MET_LATE, UNMET
 from sojourn.pipeline.results.tally import EXAMPLES, STATUSES, Counts, merged, tally, total
 from sojourn.pipeline.schema import GROUP
@@ -82,21 +81,6 @@ def counts_of(rows: list[Outcome]) -> Counts:
         sum(row.outcome == "cancelled" for row in rows),
         sum(row.outcome == "pending" for row in rows),
     )
-
-
-def plain(part: Any) -> Any:
-    """Equal exactly if tallies are, arrays too."""
-    if isinstance(part, Named):
-        return [list(part.items()), plain(part._spells)]
-    if is_dataclass(part):
-        return [plain(getattr(part, field.name)) for field in fields(part)]
-    if isinstance(part, dict):
-        return {name: plain(value) for name, value in part.items()}
-    if isinstance(part, np.ndarray):
-        return part.tolist()
-    if isinstance(part, pa.Table):
-        return part.to_pylist()
-    return [plain(one) for one in part] if isinstance(part, tuple) else part
 
 
 @given(outcome_tables(), st.lists(st.integers(0, 30), max_size=3), st.sampled_from([2, 4_096]))

@@ -181,7 +181,7 @@ def test_months_are_no_duration(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.createDataFrame(log()).withColumn("allowed", F.expr("INTERVAL '1' MONTH"))
     frame.write.parquet(str(tmp_path / "log"))
     job = Job(Source.of(tmp_path / "log"), (ALLOWED,), as_of="complete")
-    for replay in (lambda: LocalReplay(job), lambda: SparkReplay(job, spark)):
+    for replay in (lambda: LocalReplay(job).tallies, lambda: SparkReplay(job, spark)):
         with pytest.raises(ConfigError, match="column 'allowed' is interval of months; a duration is milliseconds"):
             replay()
 
@@ -278,7 +278,7 @@ def test_keys_of_other_types_are_refused_by_every_engine_in_the_same_words(
     pq.write_table(table.set_column(0, "key", keys), tmp_path / "log.parquet")
     job = Job(Source.of(tmp_path / "log.parquet"), (PLAIN,), as_of="complete")
     with pytest.raises(ConfigError) as by_local:
-        LocalReplay(job)
+        LocalReplay(job).tallies  # noqa: B018
     for reader in ("arrow", "spark"):
         spark.conf.set(READ, reader)
         with pytest.raises(ConfigError) as by_spark:

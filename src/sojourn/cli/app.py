@@ -7,11 +7,14 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .data import backup, compact, inspect, verify
 from .demo import demo
 from .doctor import doctor
 from .exits import EPILOG, show_tracebacks
 from .explain import explain
+from .recommend import recommend
 from .replay import replay
+from .report import report
 from .rule import rule
 from .simulate import simulate
 from .stream import stream
@@ -25,7 +28,13 @@ app = typer.Typer(
     epilog=EPILOG,
 )
 app.command()(replay)
+app.command()(recommend)
 app.command()(explain)
+app.command()(report)
+app.command()(verify)
+app.command()(inspect)
+app.command()(backup)
+app.command()(compact)
 app.add_typer(stream, name="stream")
 app.add_typer(rule, name="rule")
 app.command()(demo)

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 
 def explain(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="An outcome table, or with --rule an event log.")],
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="An outcome table; with --rule an event log; or a hub's data folder.")
+    ],
     who: Annotated[list[str], typer.Argument(metavar="WHO...", help="Operations by their id, or all those of a key.")],
     rule: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="A rule in TOML. May be given several times.")
@@ -54,15 +56,16 @@ def explain(
     """
     options = settings(option, "--option")
     with failures():
+        from ..durable.folder import is_data_folder  # noqa: PLC0415
         from ..pipeline.files.source import Source  # noqa: PLC0415
         from ..pipeline.results.explain import explain_events, explain_outcomes  # noqa: PLC0415  (Arrow takes a while to load)
-        from .replay_run import job_of  # noqa: PLC0415
+        from .replay_run import opened_job  # noqa: PLC0415
 
         columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
         named = {ours: name for ours, name in columns.items() if name is not None}
         for asked in who:
-            if rule:
-                job = job_of(
+            if rule or is_data_folder(table):
+                with opened_job(
                     table,
                     rule,
                     columns=named,
@@ -71,8 +74,8 @@ def explain(
                     options=options,
                     operations=operations,
                     as_of=as_of,
-                )
-                explanations = explain_events(job, asked)
+                ) as job:
+                    explanations = explain_events(job, asked)
             else:
                 explanations = explain_outcomes(Source.of(table, format, options), asked)
             for explanation in explanations:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..durable.folder import is_data_folder
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
 from .options import (
@@ -42,9 +43,18 @@ class Engine(StrEnum):
 
 def replay(
     events: Annotated[
-        str, typer.Argument(metavar="EVENTS", help="A file, a folder or a pattern: Parquet, CSV, JSON Lines, XES.")
+        str,
+        typer.Argument(
+            metavar="EVENTS",
+            help="A file, a folder or a pattern: Parquet, CSV, JSON Lines, XES; or a hub's data folder.",
+        ),
     ],
-    rule: Annotated[list[Path], typer.Option(metavar="FILE", help="A rule in TOML. May be given several times.")],
+    rule: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="A rule in TOML. May be given several times. A data folder of a hub has its own."
+        ),
+    ] = None,
     engine: Annotated[
         Engine, typer.Option(help="spark; local: in this process; both: on both, and compared.")
     ] = Engine.SPARK,
@@ -101,12 +111,15 @@ def replay(
     [bold]sojourn replay events.parquet --rule fine-paid.toml --report report.html[/bold]
     """
     options, spark, most = settings(option, "--option"), settings(conf, "--conf"), bytes_of(memory)
+    if not rule and not is_data_folder(events):
+        raise typer.BadParameter("is missing; only the data folder of a hub has rules of its own", param_hint="--rule")
     with failures():
         from .outputs import Outputs  # noqa: PLC0415  (NumPy and Arrow take a while to load)
-        from .replay_run import ReplayRun, job_of  # noqa: PLC0415
+        from .replay_run import ReplayRun, opened_job  # noqa: PLC0415
 
         columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
-        job = job_of(
+        outputs = Outputs(out, summary, report, as_json, quarantine, only_ended)
+        with opened_job(
             events,
             rule,
             columns={ours: name for ours, name in columns.items() if name is not None},
@@ -117,6 +130,5 @@ def replay(
             as_of=as_of,
             what_if=what_if,
             by=by,
-        )
-        outputs = Outputs(out, summary, report, as_json, quarantine, only_ended)
-        ReplayRun(job, outputs, is_strict=strict, master=master, conf=spark, memory=most).run(engine.value)
+        ) as job:
+            ReplayRun(job, outputs, is_strict=strict, master=master, conf=spark, memory=most).run(engine.value)

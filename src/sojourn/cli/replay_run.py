@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..errors import SourceError
+from ..durable.dataset.jobs import job_of_folder
+from ..durable.folder import is_data_folder
+from ..errors import ConfigError, SourceError
 from ..pipeline.allocator import keep_memory
 from ..pipeline.columns.times import time_of
 from ..pipeline.files.drafts import DISK, Drafts, FileStore
@@ -66,6 +68,31 @@ def job_of(
     )
 
 
+@contextmanager
+def opened_job(events: str, rules: Sequence[Path] | None, **asked: Any) -> Iterator[Job]:
+    """The same; or, of the data folder of a hub, a job with the hub's own rules and waits, unless rules are given."""
+    if not is_remote(events) and is_data_folder(events):
+        with job_of_folder(events, [Rule.from_toml(path) for path in rules or ()], scratch=None) as job:
+            yield replace(job, **_asked_of_folder(**asked))
+    else:
+        yield job_of(events, rules or (), **asked)
+
+
+def _asked_of_folder(
+    *, what_if: str | None = None, by: str | None = None, as_of: str = "log", unit: Unit = "auto", **others: Any
+) -> dict[str, Any]:
+    """What can be asked of a data folder: how it is to be read, it knows itself."""
+    for name, given in others.items():
+        if given:
+            raise ConfigError(f"{name} is given, and a data folder says itself how it is read; leave that out")
+    asked: dict[str, Any] = {"what_if": deadlines(what_if) if what_if else (), "by": by}
+    if as_of == "complete":
+        asked["as_of"] = "complete"
+    elif as_of != "log":
+        asked["as_of"] = time_of("--as-of", as_of, unit)
+    return asked
+
+
 @dataclass(frozen=True)
 class ReplayRun:
     """A job, and what is to become of its result."""
@@ -96,6 +123,12 @@ class ReplayRun:
             assert replay is not None
             self._deliver(replay, engine, screen, places, drafts)
 
+    def replay(self, engine: str, screen: Screen, stack: ExitStack) -> Replay:
+        """The job on the engine named, with nothing to write."""
+        if engine == "local":
+            return LocalReplay(self.job, self.memory, None, screen.say)
+        return self._spark(self._session(screen, stack))
+
     def _local(self, screen: Screen, places: Places) -> Replay:
         keep_memory()
         scratch = os.path.dirname(places.outcomes) if places.outcomes and not is_remote(places.outcomes) else None
@@ -113,7 +146,7 @@ class ReplayRun:
         return SparkReplay(self.job, session)
 
     def _compare(self, local: Replay, spark: Replay, screen: Screen) -> None:
-        with screen.step(f"replaying {self.job.source.path} in this process, and on Spark"):
+        with screen.step(f"replaying {self.job.title} in this process, and on Spark"):
             number, first = differences(local.outcomes, spark.outcomes, DIFFERENCES_SHOWN)
             is_same_quarantine = local.quarantined == spark.quarantined
         for difference in first:
@@ -127,7 +160,7 @@ class ReplayRun:
     def _deliver(self, replay: Replay, engine: str, screen: Screen, places: Places, drafts: Drafts) -> None:
         """Whatever fails, earlier outputs are still there: nothing is moved into its place before all is written."""
         start = round(age(), 3)
-        with screen.step(f"replaying {self.job.source.path} {WHERE[replay.engine]}"):
+        with screen.step(f"replaying {self.job.title} {WHERE[replay.engine]}"):
             replay.write(places.outcomes, places.quarantine, only_ended=self.outputs.is_only_ended)
             warnings = self._warnings(replay)
             tallies, aside, as_of = replay.tallies, replay.quarantined, replay.as_of
@@ -152,7 +185,7 @@ class ReplayRun:
         return [*doubted.idle, *doubted.unmet, *suspicious_times(replay)]
 
     def _report(self, replay: Replay, engine: str) -> Report:
-        name = Path(self.job.source.path).name
+        name = Path(self.job.title).name
         return Report(replay.tallies, self.job.rules, name, engine, self.job.by, replay.quarantined)
 
     def _show(self, replay: Replay, screen: Screen) -> None:

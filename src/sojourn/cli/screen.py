@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import isclose
 from typing import TYPE_CHECKING
@@ -62,14 +62,27 @@ class Screen:
             with _watched(self._spark, progress, task):
                 yield
 
+    def columns(self, heading: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A small table: names on the left, numbers on the right."""
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(min_width=14)
+        for _ in heading[1:]:
+            table.add_column(justify="right")
+        table.add_row(Text(f"  {heading[0]}"), *heading[1:], style="bold")
+        for name, *cells in rows[:GROUPS]:
+            table.add_row(Text(f"  {' '.join(name.split())[:WIDEST]}"), *cells)
+        if (more := len(rows) - GROUPS) > 0:
+            table.add_row(f"  {more:,} more")
+        self._out.print()
+        self._out.print(table)
+
     def tally(self, rule: Rule, tally: Tally, by: str | None = None) -> None:
         """What became of the operations of a rule, what would have under other deadlines, and of each group."""
         self._out.print()
         self._out.print(str(rule), style="bold", markup=False)
         self._out.print(_table(tally, labels_of(rule)))
         if by is not None and tally.groups:
-            self._out.print()
-            self._out.print(_groups(tally, by))
+            self.columns([by, "opened", "completed", ""], [_group(tally, name) for name in by_size(tally.groups)])
 
 
 def _table(tally: Tally, labels: Labels) -> Table:
@@ -96,22 +109,10 @@ def _doubt(tried: Tried, labels: Labels) -> str:
     return ", ".join(parts)
 
 
-def _groups(tally: Tally, by: str) -> Table:
-    """The largest groups, and how many more there are."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(min_width=14)
-    for _ in range(3):
-        table.add_column(justify="right")
-    table.add_row(Text(f"  {by}"), "opened", "completed", "", style="bold")
-    order = by_size(tally.groups)
-    for name in order[:GROUPS]:
-        counts = tally.groups[name]
-        share = share_text(counts.completed, counts.opened)
-        shown = " ".join(name.split())[:WIDEST] or "(none)"
-        table.add_row(Text(f"  {shown}"), f"{counts.opened:,}", f"{counts.completed:,}", share)
-    if (more := len(order) - GROUPS) > 0:
-        table.add_row(f"  {more:,} more")
-    return table
+def _group(tally: Tally, name: str) -> list[str]:
+    counts = tally.groups[name]
+    share = share_text(counts.completed, counts.opened)
+    return [name or "(none)", f"{counts.opened:,}", f"{counts.completed:,}", share]
 
 
 @contextmanager

@@ -20,23 +20,28 @@ Read `state.py` first: what records mean. Then, from the disk upwards:
     sleep      threads that wait for an outcome
     hub, async_hub, reader    the faces
 
+The folder from outside, beside its owner:
+
+    folder        whether there is one
+    archive       which segments are in the data set, and whether retention may remove the others
+    dataset/      the log as Parquet, and what the law says of it (needs Arrow)
+    verification  what was told, and what comes out again
+    compaction, backup, inspection, salvage (over `scan`)    what the commands of these names do
+
 Where more can be joined on:
 
 * An index on disk for waits beyond the horizon: `State.enter`, `State.expect_end` and `State.end` are the only places
   in which a wait comes, moves and goes; `Due.first` says what to bring in next; `State.watching` and `State.find` are
   how signals and people reach one.
-* The log as a data set: `Upkeep(before_removal=)` is asked before a sealed segment goes; `segments.headers` and `walk`
-  read sealed segments beside the owner; a record of outcomes has whole rows (`wait.told_of`).
-* Verification, inspection, salvage: `segments.walk` with `records.NAMES`; `recovery.recover` raises where an outcome is
-  not what the law says.
-* Backups: sealed segments and snapshots never change; copy the snapshot last.
 """
 
 from .hub import DurableHub as DurableHub
 from .hub import DurableStats as DurableStats
 from .reader import Reader as Reader
 from .reader import read as read
+from .verification import Verified as Verified
+from .verification import verify as verify
 from .wait import Told as Told
 from .wait import Wait as Wait
 
-__all__ = ["DurableHub", "DurableStats", "Reader", "Told", "Wait", "read"]
+__all__ = ["DurableHub", "DurableStats", "Reader", "Told", "Verified", "Wait", "read", "verify"]

@@ -130,7 +130,7 @@ class Committer:
         self._gather()
         with self._mutex:
             group = [self._queue.popleft() for _ in range(min(self._most, len(self._queue)))]
-            known_to = self._now_ms()
+            known_to = self._queue[0].stamp if self._queue else self._now_ms()  # of the rest, nobody knows yet
         began = perf_counter()
         try:
             return self._commit(group, known_to)

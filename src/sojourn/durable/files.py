@@ -39,10 +39,17 @@ class Appender(Protocol):
 
 
 class Files(Protocol):
-    """A flat folder of files. Names made, renamed or removed are sure to last only after `sync_folder`."""
+    """A folder of files. Names made, renamed or removed are sure to last only after `sync_folder`.
+
+    The log is in files of the folder itself. A name with slashes is that of a file in a folder below, which is made
+    with its first file.
+    """
 
     def names(self) -> list[str]:
-        """Of all files, in order."""
+        """Of all files of the folder itself, in order."""
+
+    def names_below(self, folder: str) -> list[str]:
+        """Of all files in a folder of it and below, in order, each with its path; none if there is no such folder."""
 
     def size(self, name: str) -> int: ...
 
@@ -56,13 +63,17 @@ class Files(Protocol):
 
     def remove(self, name: str) -> None: ...
 
-    def sync_folder(self) -> None: ...
+    def sync_folder(self, folder: str = "") -> None:
+        """The folder itself, or one below."""
 
     def lock(self, name: str, owner: dict[str, Any]) -> Appender:
         """Take the lock, and say who has it; `OwnedError`, naming the owner, if that is somebody else.
 
         `close` frees it.
         """
+
+    def owner(self, name: str = "lock") -> tuple[str | None, bool]:
+        """What the lock says of its last owner, if there was one; and whether that one still has it."""
 
 
 class DiskAppender:
@@ -109,6 +120,10 @@ class DiskFiles:
     def names(self) -> list[str]:
         return sorted(entry.name for entry in os.scandir(self.folder) if entry.is_file())
 
+    def names_below(self, folder: str) -> list[str]:
+        below = (self.folder / folder).rglob("*")
+        return sorted(path.relative_to(self.folder).as_posix() for path in below if path.is_file())
+
     def size(self, name: str) -> int:
         return (self.folder / name).stat().st_size
 
@@ -118,7 +133,10 @@ class DiskFiles:
             return file.read(-1 if length is None else length)
 
     def append(self, name: str) -> Appender:
-        return DiskAppender(self.folder / name)
+        path = self.folder / name
+        if "/" in name:
+            _make(path.parent)
+        return DiskAppender(path)
 
     def rename(self, name: str, to: str) -> None:
         os.replace(self.folder / name, self.folder / to)
@@ -126,8 +144,8 @@ class DiskFiles:
     def remove(self, name: str) -> None:
         os.remove(self.folder / name)
 
-    def sync_folder(self) -> None:
-        _sync_folder(self.folder)
+    def sync_folder(self, folder: str = "") -> None:
+        _sync_folder(self.folder / folder)
 
     def lock(self, name: str, owner: dict[str, Any]) -> Appender:
         path = self.folder / name
@@ -147,17 +165,35 @@ class DiskFiles:
                 raise
         return lock
 
+    def owner(self, name: str = "lock") -> tuple[str | None, bool]:
+        if name not in self.names():
+            return None, False
+        who = owner_text(self.read(name))
+        if fcntl is None:
+            return who, False
+        with open(self.folder / name, "rb") as lock:
+            try:
+                fcntl.flock(lock.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return who, True
+        return who, False
+
 
 def owned(folder: str, text: bytes) -> OwnedError:
     """The error for whoever comes second; `text` is what the owner wrote into the lock."""
+    return OwnedError(
+        f"data folder {folder!r} is owned by {owner_text(text)}; "
+        "close that hub first, or look at the folder beside it with sojourn.read()"
+    )
+
+
+def owner_text(text: bytes) -> str:
+    """Who wrote this into a lock."""
     owner: dict[str, Any] = {}
     with suppress(ValueError):
         owner = json.loads(text)
     who = f"hub {owner.get('name')!r} of process {owner.get('pid')} on {owner.get('host')}, since {owner.get('since')}"
-    return OwnedError(
-        f"data folder {folder!r} is owned by {who if owner else 'another process'}; "
-        "close that hub first, or look at the folder beside it with sojourn.read()"
-    )
+    return who if owner else "another process"
 
 
 def _make(folder: Path) -> None:

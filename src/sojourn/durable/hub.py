@@ -19,6 +19,7 @@ from ..purgatory.purgatory import OnError, log_error
 from ..rules import Condition, Event, Rule
 from ..rules.duration import Duration, duration_ms
 from ..timer import LatenessHistogram, SystemTimer
+from .archive import Archive
 from .engine import Engine
 from .files import DiskFiles, Files
 from .outcomes import check_cursor
@@ -68,6 +69,9 @@ class DurableFace:
     `recover_grace`  how long after a start nothing expires, so that senders can deliver what they could not, with `at`.
     `max_step`       a jump of the wall clock ahead beyond that is not followed until `confirm_step()`.
     `keep`           how long outcomes and events stay in the log; `keep_bytes` limits its size.
+    `archive`        True: segments become Parquet once they are sealed (needs `sojourn[pipeline]`), and leave the log
+                     only after that. False: they leave it though they did not. By default, only if the folder has no
+                     such data set, which `sojourn compact` makes too.
     `clock`          for tests: a `ManualClock` runs everything in virtual time, and in the calling thread.
     `on_error`       told the wait and what one of its callbacks raised, or which early signal it could not use.
 
@@ -91,6 +95,7 @@ class DurableFace:
         max_step: Duration = "7 days",
         keep: Duration = "7 days",
         keep_bytes: int | None = None,
+        archive: bool | None = None,
         segment_bytes: int = SEGMENT_BYTES,
         clock: Clock | None = None,
         on_error: OnError = log_error,
@@ -107,6 +112,9 @@ class DurableFace:
         settings = Settings(
             keep_ms, remember_most, duration_ms(remember_ids), remember_ids_most, duration_ms(recover_grace)
         )
+        files = DiskFiles(data) if isinstance(data, str | os.PathLike) else data
+        keeping = Archive(files, archive)
+        upkeep = {"segment_bytes": segment_bytes, "keep_ms": duration_ms(keep), "keep_bytes": keep_bytes}
         self.name = name
         self._on_error = on_error
         self._coroutines: Coroutines | None = None
@@ -115,14 +123,14 @@ class DurableFace:
         try:
             self._engine = Engine(
                 name,
-                DiskFiles(data) if isinstance(data, str | os.PathLike) else data,
+                files,
                 self._timer,
                 self,
                 sync=cast(Any, sync),
                 settings=settings,
                 max_step_ms=duration_ms(max_step),
                 gathers=not isinstance(clock, ManualClock),
-                upkeep={"segment_bytes": segment_bytes, "keep_ms": duration_ms(keep), "keep_bytes": keep_bytes},
+                upkeep={**upkeep, "sealed": keeping.sealed, "before_removal": keeping.before_removal},
             )
         except BaseException:
             self._timer.close()

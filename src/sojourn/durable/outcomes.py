@@ -113,9 +113,20 @@ def read_outcomes(files: Files, after: int, last: int) -> list[Told]:
         following = found[i + 1] if i + 1 < len(found) else None
         if following is None or following.next_number > after + 1:
             told = [told for told in _told_in(files, header, following) if after < told.number <= last]
+            if told and told[0].number > after + 1:
+                raise _lost(after, told[0].number - 1)
             if told:
                 return told
+    if after < last:
+        raise _lost(after, last)
     return []
+
+
+def _lost(after: int, last: int) -> OutcomesGoneError:
+    return OutcomesGoneError(
+        f"outcomes {after + 1} to {last} are lost: the folder was repaired, and its lost.json has those that could be "
+        f"read; go on with after={last}"
+    )
 
 
 def _told_in(files: Files, header: Header, following: Header | None) -> Iterator[Told]:

@@ -16,6 +16,9 @@ from .files import Files
 from .records import SEGMENT, Broken, Record, damaged, read_body, record_at, records, start_of_records, was_synced
 
 LOCK = "lock"
+CHANGES = "changes"
+"""The folder of the data set beside the log in which there is a file for every segment that was converted."""
+
 _NAME = re.compile(r"(log|snapshot)-([0-9]{8,})\.sj")
 _LONGEST_HEADER = 4096
 

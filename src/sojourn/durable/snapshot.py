@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
+from struct import error as StructError  # noqa: N812  (it is a class)
 from typing import Any
 
 from ..errors import DamagedError
@@ -64,6 +65,21 @@ def read_snapshot(files: Files, segment: int, state: State) -> None:
         raise r.damaged(name, broken.offset) from None
     if type_ != r.SNAPSHOT_END:
         raise r.damaged(name, len(data))
+
+
+def head_of(files: Files, segment: int) -> tuple[Settings, list[tuple[int, str]]] | None:
+    """The settings of a snapshot, and its rules by number; None if it is damaged. Only its head is read."""
+    name = snapshot_name(segment)
+    start = len(r.first_line("SNAPSHOT"))
+    try:
+        length = r.HEADER.unpack_from(files.read(name, start, r.SIZE))[3]
+    except StructError:
+        return None
+    head = r.record_at(memoryview(files.read(name, start, r.SIZE + length)), 0, r.SIZE + length, name)
+    if head is None:
+        return None
+    _, _, _, settings, plans, *_ = r.read_body(head.body)
+    return Settings(**settings), [(number, toml) for number, toml in plans]
 
 
 def parts(segment: int, state: State) -> Iterator[r.Entry]:

@@ -23,7 +23,8 @@ SNAPSHOTS_KEPT = 2
 class Upkeep:
     """Says when a new segment is due, and sees to the sealed ones.
 
-    `before_removal`, if given, is called with the name of each segment before it may go: it returns False to keep it.
+    `sealed`, if given, is called when there are new sealed segments, and `before_removal` with the name of each segment
+    before it may go: it returns False to keep it.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Upkeep:
         segment_bytes: int,
         keep_ms: int,
         keep_bytes: int | None,
+        sealed: Callable[[], object] | None = None,
         before_removal: Callable[[str], bool] | None = None,
     ) -> None:
         self._files = files
@@ -44,7 +46,7 @@ class Upkeep:
         self._in_background = in_background
         self._segment_bytes = segment_bytes
         self._keep_ms, self._keep_bytes = keep_ms, keep_bytes
-        self._before_removal = before_removal
+        self._sealed, self._before_removal = sealed, before_removal
         self._working: threading.Thread | None = None
 
     def is_due(self) -> bool:
@@ -63,15 +65,21 @@ class Upkeep:
         if self._working is not None:
             self._working.join()
 
+    def work(self) -> None:
+        """A snapshot of what is sealed; and what retention says."""
+        found = headers(self._files, layout(self._files).segments)
+        snapshot_at(self._files, found[-1])
+        if self._sealed is not None:
+            self._sealed()
+        self._remove_old(found)
+
     def _work(self) -> None:
         try:
-            found = headers(self._files, layout(self._files).segments)
-            snapshot_at(self._files, found[-1])
-            self._remove_old(found)
+            self.work()
         except (OSError, StorageError) as error:  # tried again with the next segment; the log has everything
             import logging  # noqa: PLC0415
 
-            logging.getLogger("sojourn.durable").error("%s: no snapshot was made: %s", self._files, error)
+            logging.getLogger("sojourn.durable").error("%s: upkeep has to wait: %s", self._files, error)
 
     def _remove_old(self, found: list[Header]) -> None:
         """Remove snapshots beyond the last two, and then the segments before these, as far as retention says."""

@@ -135,9 +135,7 @@ class LocalReplay:
         job, drawers = self._job, gathered.drawers
         as_of = job.plan.end_of_log(gathered.latest)
         if drawers.are_files:
-            self._say(
-                f"{job.source.path} is large: its events wait in files, as they may take up {self._memory:,} bytes"
-            )
+            self._say(f"{job.title} is large: its events wait in files, as they may take up {self._memory:,} bytes")
         for drawer in drawers:
             rows = np.arange(drawer.events.num_rows)
             with outlet.deciding():
@@ -150,7 +148,7 @@ class LocalReplay:
         assert job.operations is not None
         if drawers.are_files:
             raise ConfigError(
-                f"{job.source.path!r} does not fit into {self._memory:,} bytes of memory, which a table of operations "
+                f"{job.title!r} does not fit into {self._memory:,} bytes of memory, which a table of operations "
                 "needs; allow more with --memory, or use --engine spark"
             )
         operations = table_without_views(job.operations.read().events)

@@ -36,7 +36,7 @@ class TableFile:
         self._writer: parquet.ParquetWriter | None = None
 
     def write(self, rows: pa.Table) -> None:
-        self._opened().write_table(rows, row_group_size=max(1, len(rows)))
+        self._opened().write_table(rows.cast(self._schema), row_group_size=max(1, len(rows)))
 
     def close(self) -> None:
         self._opened().close()

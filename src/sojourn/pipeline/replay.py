@@ -35,6 +35,7 @@ class Job:
     `columns`  the log's names of our columns, where they differ from those in the rules.
     `by`       a column of the events that open operations (or of `operations`), to count by.
     `as_of`    where the log ends.
+    `name`     what people call the log, if that is not its path.
     """
 
     source: Source
@@ -45,6 +46,11 @@ class Job:
     what_if: tuple[Deadline, ...] = ()
     by: str | None = None
     as_of: AsOf = "log"
+    name: str | None = None
+
+    @property
+    def title(self) -> str:
+        return self.name or self.source.path
 
     def named(self) -> dict[str, str]:
         """Names of columns: those given, and those that the format of the log defines and no rule names."""
@@ -59,7 +65,7 @@ class Job:
 
     def check(self, names: list[str]) -> None:
         """Refuse a log that lacks a column, and say what it has."""
-        where = repr(self.source.path)
+        where = repr(self.title)
         self.plan.check_columns(names, opens=self.operations is None, where=where)
 
 

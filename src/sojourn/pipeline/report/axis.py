@@ -8,6 +8,7 @@ import numpy as np
 
 from ...rules import duration_text
 from ..results.bins import Bins, Ints
+from ..results.deadlines import shift_text
 from ..results.survival import COMPLETED, MET_LATE
 from ..results.tally import Tally
 from .scale import duration_step, multiples
@@ -84,9 +85,7 @@ class Axis:
 
     def moved_text(self, ms: int) -> str:
         """A deadline moved there: "20 days", "20 min later"."""
-        if self.allowed is not None:
-            return self.text(ms)
-        return f"{duration_text(abs(ms))} {'earlier' if ms < 0 else 'later'}" if ms else "as it is"
+        return shift_text(ms) if self.allowed is None else self.text(ms)
 
     def ticks(self, most: int) -> list[tuple[float, str]]:
         step = duration_step((self.end - self.start) / most)

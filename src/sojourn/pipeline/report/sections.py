@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from ...rules import Never, Outcome, Rule, duration_text
+from ...rules import Never, Outcome, Rule
 from ..results.bins import rounded_up
 from ..results.calendar import date_text
-from ..results.deadlines import Deadline
+from ..results.deadlines import Deadline, shift_text
 from ..results.survival import Estimate
 from ..results.tally import Counts, Tally
 from ..results.what_if import Tried
@@ -128,9 +128,7 @@ def what_if_cells(counts: Counts, share: Estimate | None, further: Sequence[str]
 
 
 def deadline_text(deadline: Deadline) -> str:
-    if not deadline.is_shift or not deadline.ms:
-        return str(deadline) if deadline.ms else "as it is"
-    return f"{duration_text(abs(deadline.ms))} {'earlier' if deadline.ms < 0 else 'later'}"
+    return shift_text(deadline.ms) if deadline.is_shift else str(deadline)
 
 
 def trend(tally: Tally, axis: Axis) -> str:

@@ -47,8 +47,8 @@ def share_text(part: float, whole: int) -> str:
 
 
 def estimate_text(estimate: Estimate | None) -> str:
-    """An estimated share as per cent; nothing where nobody can know."""
-    return "" if estimate is None else share_text(estimate.share, 1)
+    """An estimated share as per cent; a question mark where nobody can know."""
+    return "?" if estimate is None else share_text(estimate.share, 1)
 
 
 def band_text(estimate: Estimate) -> str:

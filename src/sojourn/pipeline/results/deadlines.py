@@ -36,3 +36,8 @@ def _deadline(given: Duration) -> Deadline:
     except RuleError as error:
         raise RuleError(f"what-if {text!r}: {error}") from None
     return Deadline(-ms if text[0] == "-" else ms, is_shift=True)
+
+
+def shift_text(ms: int) -> str:
+    """A shift in words: "20 min later"."""
+    return f"{duration_text(abs(ms))} {'earlier' if ms < 0 else 'later'}" if ms else "as it is"

@@ -1,0 +1,88 @@
+"""`sojourn recommend`: which deadline it takes for a share of operations to complete."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..rules.rule import EVENT_COLUMNS
+from .exits import failures
+from .options import (
+    AsOfOption,
+    AtColumn,
+    Conf,
+    Format,
+    InUnits,
+    KeyColumn,
+    KindColumn,
+    Master,
+    Memory,
+    Operations,
+    Reading,
+    SourceColumn,
+    TimeUnit,
+    ValueColumn,
+    bytes_of,
+    settings,
+)
+
+
+class Engine(StrEnum):
+    """Where a log is replayed."""
+
+    SPARK = "spark"
+    LOCAL = "local"
+
+
+def recommend(
+    events: Annotated[
+        str, typer.Argument(metavar="EVENTS", help="A file, a folder or a pattern: Parquet, CSV, JSON Lines, XES.")
+    ],
+    rule: Annotated[list[Path], typer.Option(metavar="FILE", help="A rule in TOML. May be given several times.")],
+    share: Annotated[float, typer.Option(help="The share that is to complete: above 0, at most 1.")] = 0.95,
+    by: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="And for each value of a column of what opens.")
+    ] = None,
+    engine: Annotated[Engine, typer.Option(help="spark; local: in this process.")] = Engine.SPARK,
+    key: KeyColumn = None,
+    kind: KindColumn = None,
+    at: AtColumn = None,
+    source: SourceColumn = None,
+    value: ValueColumn = None,
+    unit: InUnits = TimeUnit.AUTO,
+    format: Format = None,
+    option: Reading = None,
+    operations: Operations = None,
+    as_of: AsOfOption = "log",
+    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON, as one object.")] = False,
+    memory: Memory = None,
+    master: Master = None,
+    conf: Conf = None,
+) -> None:
+    """Say which deadline it would take for a share of operations to complete, and how sure that is.
+
+    [bold]sojourn recommend events.parquet --rule fine-paid.toml --share 0.95 --by region[/bold]
+    """
+    if not 0 < share <= 1:
+        raise typer.BadParameter(f"{share:g} is not above 0 and at most 1: 0.95 means 95 %", param_hint="--share")
+    options, spark, limit = settings(option, "--option"), settings(conf, "--conf"), bytes_of(memory)
+    with failures():
+        from .recommend_run import RecommendRun  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+        from .replay_run import job_of  # noqa: PLC0415
+
+        columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
+        job = job_of(
+            events,
+            rule,
+            columns={ours: name for ours, name in columns.items() if name is not None},
+            unit=unit.value,
+            format=format,
+            options=options,
+            operations=operations,
+            as_of=as_of,
+            by=by,
+        )
+        RecommendRun(job, share, as_json, master, spark, limit).run(engine.value)

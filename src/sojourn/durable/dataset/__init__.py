@@ -1,0 +1,13 @@
+"""The log as a data set: what a hub has seen, done and told, as tables; and what the law says of it.
+
+    schema      the columns of the three tables
+    tables      the records of a segment as tables
+    parquet     tables as files beside the log; which segments have been converted
+    past        all there is of a folder, from files and log, in the order of the log
+    changes     what was done by hand: deadlines moved, waits cancelled, graces
+    hearing     waits that did not hear simply what was stamped in their time
+    history     the past as the law takes it: rules, operations, events
+    verify      what was told, and what the law says
+
+Everything here needs NumPy and Arrow (`pip install 'sojourn[pipeline]'`); the hub itself does not.
+"""

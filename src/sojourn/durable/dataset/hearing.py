@@ -1,0 +1,117 @@
+"""What a wait heard, record by record: for those of which the times alone do not tell.
+
+Mostly a wait hears the signals on its keys that are stamped from its opening on, as the law has it. These do not:
+
+* signals of its first instant were in the log before it, and were not remembered (or those before, of a level);
+* it was opened on signals that were remembered: they count from the opening on;
+* it was cancelled by hand, and signals of the same instant came after that;
+* signals came with times of their own, in a grace: to who waited when they came, and had not ended;
+* its deadline was moved by hand, and by signals that keep it alive as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ...hub._plan import Plan
+from ...rules import Event, Waiting
+from ...rules.law import verdict
+
+
+class Heard(NamedTuple):
+    """A signal, and where in the log it came to count."""
+
+    position: int
+    event: Event
+
+
+class Move(NamedTuple):
+    """Something done by hand to one wait: its deadline set or shifted; or, without either, it was cancelled."""
+
+    position: int
+    stamp: int
+    deadline: int | None = None
+    by_ms: int | None = None
+
+
+class Told(NamedTuple):
+    """Where in the log a wait was told to have ended, and when it had."""
+
+    position: int
+    at: int
+
+
+class Hearing:
+    """One wait, going through what the log has for it. Afterwards `deadline` and `events` are what the law is given."""
+
+    def __init__(self, plan: Plan, opened_at: int, within_ms: int, cancel_kind: str) -> None:
+        self._plan = plan
+        self._opened_at = opened_at
+        self._cancel_kind = cancel_kind
+        self._waiting = Waiting(plan.rule, "", opened_at, opened_at + within_ms, "")
+        self._cancelled_at: int | None = None
+        self._ended_at: int | None = None
+        """Once it has ended, when."""
+        self._is_moved = False
+        self.deadline = opened_at + within_ms
+        self.events: list[Event] = []
+
+    def go_through(self, recalled: Iterable[Event], heard: Iterable[Heard], moves: Iterable[Move], told: Told) -> None:
+        for event in recalled:
+            self._hear(event)
+        steps: list[tuple[int, int, Heard | Move | Told]] = [(one.position, 0, one) for one in heard]
+        steps += [(move.position, 1, move) for move in moves]  # what a grace has held counts first
+        steps.append((told.position, 2, told))
+        for _, _, step in sorted(steps, key=lambda step: step[:2]):
+            if isinstance(step, Heard):
+                self._hear(step.event)
+            elif self._ended_at is None:
+                self._end(step.at) if isinstance(step, Told) else self._move(step)
+        self._settle_keep_alives()
+
+    def _settle_keep_alives(self) -> None:
+        """The law moves a deadline by keep-alives alone; if it was moved by hand too, what came of both is given."""
+        kind = self._plan.rule.keeps_alive
+        if kind is not None and self._is_moved:
+            self.events = [event for event in self.events if event.kind != kind]
+        elif kind is not None:
+            self.deadline = self._opened_at + self._plan.within_ms
+
+    @property
+    def _last_instant(self) -> int:
+        return verdict(None, self._cancelled_at, self.deadline)[1]
+
+    def _hear(self, event: Event) -> None:
+        rule = self._plan.rule
+        if event.kind not in self._plan.kinds or self._plan.refusal(event) is not None:
+            return
+        event = event._replace(at=max(event.at, self._opened_at))
+        last = self._last_instant if self._ended_at is None else self._ended_at
+        if self._ended_at is not None or event.at > last:
+            if rule.keeps_alive is None and event.at > last:
+                self.events.append(event)  # too late for the wait; but when it would have been met is of interest
+            return
+        self.events.append(event)
+        if event.kind in rule.places_by_kind:
+            self._waiting.add(event)
+            met_at = self._waiting.met_at
+            if met_at is not None and verdict(met_at, self._cancelled_at, self.deadline)[0] == "completed":
+                self._end(met_at)
+        if event.kind == rule.keeps_alive:
+            self.deadline = max(self.deadline, event.at + self._plan.within_ms)
+        if event.kind == rule.cancels:
+            self._cancelled_at = event.at if self._cancelled_at is None else min(event.at, self._cancelled_at)
+
+    def _move(self, move: Move) -> None:
+        if move.deadline is None and move.by_ms is None:
+            if move.stamp <= self._last_instant:
+                if self._cancelled_at is None:
+                    self.events.append(Event("", self._cancel_kind, move.stamp))
+                self._end(move.stamp)
+        elif self._cancelled_at is None and move.stamp <= self.deadline:
+            self.deadline = move.deadline if move.deadline is not None else self.deadline + (move.by_ms or 0)
+            self._is_moved = True
+
+    def _end(self, at: int) -> None:
+        self._ended_at = at
