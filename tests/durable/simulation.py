@@ -56,6 +56,9 @@ class World:
         self.is_watched = random.random() < 0.1
         """Whether everything is compared after each step; otherwise only what is answered, and all after each start."""
         self.grace = random.choice((0, 0, 100))
+        self.compared = 8 if self.remember and self.grace else 11
+        """Columns of outcomes. Of signals of one instant, held in a grace and then recalled, any may be the last one
+        that was needed: outcome and times are the same, words are not."""
         self.files, self.clock = FaultyFiles(), ManualClock(wall_ms=WALL_MS)
         self.models = [Model([], self.remember)]
         self.told: dict[int, Told] = {}
@@ -340,8 +343,9 @@ class World:
             return f"{self.last} were told, {untold} are to be, and ended have {ended}"
         for outcome in (*self.told.values(), *untold):
             number = model.number_of(outcome.operation_id)
-            if number is None or tuple(outcome)[1:12] != model.outcome(number):
-                return f"told is {outcome}, and should be {number and model.outcome(number)}"
+            expected = None if number is None else model.outcome(number)
+            if expected is None or tuple(outcome)[1 : 1 + self.compared] != expected[: self.compared]:
+                return f"told is {outcome}, and should be {expected}"
         return None
 
     def read_outcomes(self) -> None:

@@ -20,9 +20,11 @@ from sojourn.durable import DurableHub, Reader
 from sojourn.durable.async_hub import AsyncDurableHub, _settle, settle_on
 from sojourn.durable.commit import Request
 from sojourn.durable.files import DiskAppender, DiskFiles
-from sojourn.durable.records import framed, json_bytes
+from sojourn.durable.records import framed, json_bytes, records, start_of_records
 from sojourn.durable.recovery import recover
 from sojourn.durable.segments import headers, layout, segment_name
+from sojourn.durable.snapshot import read_snapshot
+from sojourn.durable.state import State
 from sojourn.durable.upkeep import snapshot_at
 
 GUARD_S = 30
@@ -63,6 +65,28 @@ def test_a_snapshot_of_a_segment_that_was_started_anew_does_not_count(scene: Sce
     scene.crash()
     assert [wait.id for wait in scene.open().list()] == ["first", "second"]
     scene.check()
+
+
+def test_a_snapshot_keeps_the_order_in_which_ids_are_forgotten(scene: Scene) -> None:
+    scene.hub.wait("k", "paid", 1_000, id="first")
+    scene.hub.signal("k", "paid")
+    scene.hub.wait("k", "paid", 1_000, id="second")
+    scene.files.kill_after = 1
+    with pytest.raises(Killed):
+        scene.hub.signal("k", "paid")
+    scene.crash()
+    scene.files.process_dies()
+    name = segment_name(1)
+    data = scene.files.contents[name]
+    told = max(record.offset for record in records(data, start_of_records(data, "LOG", name), len(data), name))
+    scene.files.contents[name] = data[:told]  # the signal was written, and what it ended was not told
+    scene.open().close()
+    found = headers(scene.files, layout(scene.files).segments)
+    state = State()
+    snapshot_at(scene.files, found[1])
+    read_snapshot(scene.files, 2, state)
+    assert [wait.id for wait in state._ended_ids] == ["first", "second"]
+    assert state._ended_ids[1] is state.untold[2]
 
 
 def test_a_record_of_an_unknown_type_is_of_a_later_version(scene: Scene) -> None:

@@ -93,7 +93,7 @@ def parts(segment: int, state: State) -> Iterator[r.Entry]:
             yield r.SNAPSHOT_WAITS, [[_wait_row(wait) for wait in chunk]]
     for signals in _chunks(() if state.memory is None else remembered(state.memory)):
         yield r.SNAPSHOT_MEMORY, [[_signal_row(event) for event in signals]]
-    for ended in _chunks(wait for wait in state._ended_ids if wait._row is not None):
+    for ended in _chunks(state._ended_ids):
         yield r.SNAPSHOT_IDS, [[_ended_row(wait) for wait in ended], []]
     for known in _chunks(state._signal_order):
         yield r.SNAPSHOT_IDS, [[], list(known)]
@@ -107,8 +107,9 @@ def _wait_row(wait: Wait) -> list[Any]:
     return [wait.seq, wait.given_id, wait.keys, wait._plan_number, *times, wait.payload, progress, ended]
 
 
-def _ended_row(wait: Wait) -> list[Any]:
-    return [*_wait_row(wait), wait._number, wait._row]
+def _ended_row(wait: Wait) -> list[Any] | int:
+    """Of one that is still to be told, which is among the waits, only its number."""
+    return wait.seq if wait._row is None else [*_wait_row(wait), wait._number, wait._row]
 
 
 def _signal_row(event: Event) -> list[Any]:
@@ -144,15 +145,11 @@ def _load_waits(state: State, rows: list[list[Any]]) -> None:
             state.enter(wait)
         else:
             state.untold[wait.seq] = wait
-            if wait.given_id is not None:
-                state._ended_ids.append(wait)
 
 
-def _load_ids(state: State, ended: list[list[Any]], known: list[list[Any]]) -> None:
-    for *row, number, told in ended:
-        wait = _loaded(state, row)
-        wait._number, wait._row = number, told
-        state._ended_ids.append(wait)
+def _load_ids(state: State, ended: list[list[Any] | int], known: list[list[Any]]) -> None:
+    for one in ended:
+        state._ended_ids.append(state.untold[one] if isinstance(one, int) else _loaded_told(state, *one))
     for stamp, given_id in known:
         state.know_signal(given_id, stamp)
 
@@ -168,6 +165,13 @@ def _loaded(state: State, row: list[Any]) -> Wait:
         wait._ending, wait._ended_at, wait._by = ended
     if given_id is not None:
         state.ids[given_id] = wait
+    return wait
+
+
+def _loaded_told(state: State, *row: Any) -> Wait:
+    *about, number, told = row
+    wait = _loaded(state, about)
+    wait._number, wait._row = number, told
     return wait
 
 
