@@ -230,7 +230,7 @@ MUTANTS = [
     Mutant(
         "what a dead process wrote is relied upon before it is synced",
         f"{ROOM}/log.py",
-        "if self._file is None and self.position.segment:",
+        "if self._file is None and self.position.offset:",
         "if False:",
     ),
     Mutant(

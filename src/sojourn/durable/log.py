@@ -71,7 +71,7 @@ class Log:
 
         What was read when the folder was opened need not be: the process that wrote it may have died before its sync.
         """
-        if self._file is None and self.position.segment:
+        if self._file is None and self.position.offset:  # there is none before the first, or before what was salvaged
             self._file = self.files.append(segment_name(self.position.segment))
         if self._file is not None and self._synced < self.position.offset:
             self._file.sync()

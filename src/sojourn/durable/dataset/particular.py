@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -40,15 +41,25 @@ def particular(waits: Waits, signals: Signals, recalled: dict[int, list[Event]])
     is_one |= by_hand & _where(_of_waits(waits, waits.cancelled_at, waits.cancelled_in), plain, "max", len(waits))
     with_times = _signal_table(signals, np.flatnonzero(~is_ordinary), np.zeros_like(signals.stamp))
     is_one |= _where(_of_waits(waits, zeros, waits.position), with_times, "max", len(waits))
+    owner, keys = waits.flat_keys
+    held = signals.rows["key"].filter(pa.array(signals.counted_in > signals.position)).combine_chunks()
+    is_one[owner[pc.is_in(keys, held).to_numpy(zero_copy_only=False)]] = True
     alive = [number for number, rule in waits.plans.items() if rule.keeps_alive is not None]
     is_one |= waits.is_moved & np.isin(waits.plan, alive)
     return np.flatnonzero(is_one)
 
 
 def heard(
-    waits: Waits, signals: Signals, changes: list[Change], chosen: Ints, recalled: dict[int, list[Event]], kind: str
+    waits: Waits,
+    signals: Signals,
+    changes: list[Change],
+    chosen: Ints,
+    recalled: dict[int, list[Event]],
+    kind: str,
+    began_with: Settings | None,
 ) -> Iterator[tuple[int, Hearing]]:
     """These waits, each with what it heard. `kind` is what a cancellation by hand is called, where a rule has none."""
+    starts = _starts(changes, began_with)
     plans = {number: Plan(rule) for number, rule in waits.plans.items()}
     by_key = signals.by_key({key for wait in chosen.tolist() for key in waits.names(wait)})
     moves_of = waits.moves(changes)
@@ -57,7 +68,13 @@ def heard(
         cancel_kind = plan.rule.cancels or kind
         hearing = Hearing(plan, int(waits.opened_at[wait]), int(waits.within_ms[wait]), cancel_kind)
         on_keys = sorted(one for key in waits.names(wait) for one in by_key[key])
-        later = [one for row, one in on_keys if signals.position[row] > waits.position[wait]]
+        opened_in, opened_at = int(waits.position[wait]), int(waits.opened_at[wait])
+        later = [
+            one
+            for row, one in on_keys
+            if signals.position[row] > opened_in
+            or (one.position > opened_in and one.event.at >= opened_at - _remembered_ms(starts, one.position))
+        ]
         later.sort(key=lambda one: (one.position, one.event.at))
         hearing.go_through(recalled.get(wait, ()), later, moves_of(wait), waits.told(wait))
         yield wait, hearing
@@ -67,9 +84,7 @@ def recalled_by(
     waits: Waits, signals: Signals, changes: list[Change], began_with: Settings | None
 ) -> dict[int, list[Event]]:
     """The signals that waits were opened on, by the memory that hubs have, and with its limits."""
-    starts = [change for change in changes if change.record == "start"]
-    if began_with is not None:
-        starts.insert(0, Change(-1, "start", 0, [began_with._asdict()]))
+    starts = _starts(changes, began_with)
     if all(settings_of(start).remember_ms is None for start in starts):
         return {}
     order = signals.order(np.flatnonzero(signals.counted_in != NEVER))
@@ -93,6 +108,18 @@ def recalled_by(
             if events:
                 found[step] = events
     return found
+
+
+def _starts(changes: list[Change], began_with: Settings | None) -> list[Change]:
+    """When a hub was opened, with which settings; before the log, too, if its beginning is gone."""
+    before = [] if began_with is None else [Change(-1, "start", 0, [began_with._asdict()])]
+    return [*before, *(change for change in changes if change.record == "start")]
+
+
+def _remembered_ms(starts: list[Change], position: int) -> float:
+    """For how long a signal that counts there, having been held, is remembered for who came meanwhile."""
+    current = [settings_of(start).remember_ms for start in starts if start.position <= position]
+    return -inf if not current or current[-1] is None else current[-1]
 
 
 def _restarted(memory: Memory | None, start: Change) -> Memory | None:
