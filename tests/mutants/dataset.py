@@ -74,8 +74,8 @@ MUTANTS = [
     Mutant(
         "signals from before the opening count",
         f"{ROOM}/dataset/particular.py",
-        "if signals.position[row] > waits.position[wait]]",
-        "]",
+        "if signals.position[row] > opened_in\n",
+        "if True\n",
     ),
     Mutant(
         "what was remembered does not count",
