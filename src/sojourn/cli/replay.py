@@ -112,7 +112,7 @@ def replay(
     """
     options, spark, most = settings(option, "--option"), settings(conf, "--conf"), bytes_of(memory)
     if not rule and not is_data_folder(events):
-        raise typer.BadParameter("Missing option '--rule': only the data folder of a hub has rules of its own")
+        raise typer.BadParameter("is missing: only the data folder of a hub has rules of its own", param_hint="--rule")
     with failures():
         from .outputs import Outputs  # noqa: PLC0415  (NumPy and Arrow take a while to load)
         from .replay_run import ReplayRun, opened_job  # noqa: PLC0415
