@@ -16,6 +16,7 @@ from ..errors import DamagedError
 from ..rules import Event, Waiting
 from . import records as r
 from .files import Files
+from .incidents import Incidents
 from .segments import snapshot_name
 from .state import Settings, State, number_of, remembered
 from .wait import Wait
@@ -87,7 +88,9 @@ def parts(segment: int, state: State) -> Iterator[r.Entry]:
     plans = [[number, toml] for toml, number in state.plan_numbers.items()]
     numbers = [state.last_stamp, state.next_seq, state.next_number, state.clock_steps, state.grace_until]
     counts, settings, uses = dict(state.counts), state.settings._asdict(), sorted((+state.plan_uses).items())
-    yield r.SNAPSHOT, [segment, numbers, counts, settings, plans, state.rules, state.held, state.next_plan, uses]
+    acts = state.incidents.rows()
+    head = [segment, numbers, counts, settings, plans, state.rules, state.held, state.next_plan, uses, acts]
+    yield r.SNAPSHOT, head
     for waits in (state.waits, state.untold):
         for chunk in _chunks(waits.values()):
             yield r.SNAPSHOT_WAITS, [[_wait_row(wait) for wait in chunk]]
@@ -128,6 +131,7 @@ def _head(
     held: list[list[Any]],
     next_plan: int,
     uses: list[tuple[int, int]],
+    acts: list[list[Any]] | None = None,
 ) -> None:
     for number, toml in plans:
         state.apply(r.RULE, [0, number, toml, False])
@@ -135,6 +139,8 @@ def _head(
     state.plan_uses = Counter(dict(uses))
     state.last_stamp, state.next_seq, state.next_number, state.clock_steps, state.grace_until = numbers
     state.counts, state.settings, state.rules, state.held = counts, Settings(**settings), rules, held
+    state.incidents = Incidents(acts)
+    state.stopped = state.incidents.stopped
     state.set_memory(())
 
 
