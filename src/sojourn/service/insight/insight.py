@@ -1,4 +1,4 @@
-"""The part of a service that knows how it goes: it counts what is told, and has the folder's history read when asked."""
+"""The part of a service that knows how it goes: it counts what is told, and has the history read when asked."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ FRESH_TIMES = 10
 RECALLED = 50_000
 """Outcomes of before that are counted at the start."""
 DISK_S = 5.0
+MINUTE_MS = 60_000
 
 
 class Insight:
@@ -75,11 +76,17 @@ class Insight:
     async def now(self, within_ms: int, buckets: int) -> dict[str, Any]:
         """All that the first page shows, in time that does not depend on how many waits there are."""
         service, now = self._service, self._service.now_ms()
-        ahead, stopped = await service.read(
-            lambda state: (horizon(state, now, within_ms, buckets), {rule: act.at for rule, act in state.stopped.items()})
+        ahead, minute, stopped = await service.read(
+            lambda state: (
+                horizon(state, now, within_ms, buckets),
+                horizon(state, now, MINUTE_MS, 60),
+                {rule: act.at for rule, act in state.stopped.items()},
+            )
         )
         return {
             **forecast(ahead, self.pulse),
+            "is_manual": service.clock is not None,
+            "minute": {"start": minute.start, "counts": minute.counts},
             "last_number": service.feed.last,
             "stopped_rules": stopped,
             "seconds": self.pulse.seconds.last(now, 120),

@@ -35,7 +35,7 @@ async def forecast(request: ApiRequest) -> Response:
     return answer({name: value for name, value in shape.items() if name not in _ONLY_NOW})
 
 
-_ONLY_NOW = ("seconds", "minutes", "lateness", "disk", "last_number", "stopped_rules")
+_ONLY_NOW = ("seconds", "minutes", "lateness", "disk", "last_number", "stopped_rules", "is_manual", "minute")
 
 
 def _within(request: ApiRequest) -> int:
@@ -101,9 +101,7 @@ async def rules(request: ApiRequest) -> Response:
     history = await request.service.insight.history()
     loop = asyncio.get_running_loop()
     pictures = [await loop.run_in_executor(None, rule.picture) for rule in history.rules.values()]
-    return answer(
-        {"as_of": history.as_of, "since": history.since, "hours": history.hours, "rules": pictures}
-    )
+    return answer({"as_of": history.as_of, "since": history.since, "hours": history.hours, "rules": pictures})
 
 
 async def what_if(request: ApiRequest) -> Response:
@@ -133,7 +131,9 @@ async def _rule(request: ApiRequest, body: dict[str, Any]) -> Any:
     history = await request.service.insight.history()
     if name not in history.rules:
         known = ", ".join(history.rules) or "none"
-        raise Problem(404, "no such rule", f"rule {name!r} has no waits in the last week; with waits are: {known}", "rule")
+        raise Problem(
+            404, "no such rule", f"rule {name!r} has no waits in the last week; with waits are: {known}", "rule"
+        )
     return history.rules[name]
 
 
@@ -190,7 +190,9 @@ async def _shift(request: ApiRequest, body: dict[str, Any], note: str | None) ->
     }
     moved = await request.service.hub.shift(**where, by=duration(body.get("by"), "by"), note=note)
     if not moved:
-        raise Problem(409, "no waits", "there are no pending waits of that rule, or on such keys: nothing was done", "rule")
+        raise Problem(
+            409, "no waits", "there are no pending waits of that rule, or on such keys: nothing was done", "rule"
+        )
     acts_so_far = request.service.hub.incidents()
     return answer(incident_shape(acts_so_far[-1], set()), 201)
 
@@ -235,7 +237,11 @@ _SHARE = {
 def _route(method: str, path: str, handler: Any, summary: str, status: int = 200, **more: Any) -> ApiRoute:
     scope, tag = more.pop("scope", "read"), more.pop("tag", "insight")
     return ApiRoute(
-        method, path, handler, scope=scope, docs=Docs(summary, tag=tag, answers={status: (f"{summary}.", OBJECT)}, **more)
+        method,
+        path,
+        handler,
+        scope=scope,
+        docs=Docs(summary, tag=tag, answers={status: (f"{summary}.", OBJECT)}, **more),
     )
 
 
@@ -260,11 +266,24 @@ routes: list[BaseRoute] = [
     _route("POST", "/v1/recommend", recommend, "The deadline for a share", body=_SHARE, problems=(404, 503)),
     _route("GET", "/v1/incidents", incidents, "What was done to many at once", tag="incidents"),
     _route(
-        "POST", "/v1/incidents", act, "Stop or resume the clock of a rule, or shift deadlines", 201,
-        tag="incidents", scope="admin", body=_ACT, problems=(409,),
+        "POST",
+        "/v1/incidents",
+        act,
+        "Stop or resume the clock of a rule, or shift deadlines",
+        201,
+        tag="incidents",
+        scope="admin",
+        body=_ACT,
+        problems=(409,),
     ),
     _route(
-        "POST", "/v1/incidents/{number}/undo", undo, "Take a shift back", 201,
-        tag="incidents", scope="admin", problems=(404,),
+        "POST",
+        "/v1/incidents/{number}/undo",
+        undo,
+        "Take a shift back",
+        201,
+        tag="incidents",
+        scope="admin",
+        problems=(404,),
     ),
 ]

@@ -1,4 +1,4 @@
-"""The files of the page, with a policy for the browser: no script, style or image but these, and nobody may frame it."""
+"""The files of the page, with a policy for the browser: no script, style or image but these; nobody may frame it."""
 
 from __future__ import annotations
 

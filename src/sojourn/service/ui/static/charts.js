@@ -98,7 +98,7 @@ export function horizon(svg, width, height, tip, data) {
   const y = (n) => top + room * (1 - scale(n));
   const lines = isRoot ? [most, most / 4, most / 16] : [1, 0.5].map((k) => niceMost(most) * k);
   svg.append(
-    ...lines.map((n) => s("line", { class: "rule", x1: left, x2: width - right, y1: y(n), y2: y(n) })),
+    ...lines.map((n) => s("line", { class: "grid-line", x1: left, x2: width - right, y1: y(n), y2: y(n) })),
     ...lines.map((n) => s("text", { class: "axis end", x: left - 8, y: y(n) + 4 }, f.short(n))),
   );
   counts.forEach((n, i) => {
@@ -147,7 +147,7 @@ export function stream(svg, width, height, tip, { rows, unit_ms, now }) {
   const room = height - top - bottom, step = (width - left - right) / rows.length;
   const y = (n) => top + room * (1 - n / most);
   svg.append(
-    ...[1, 0.5].map((k) => s("line", { class: "rule", x1: left, x2: width - right, y1: y(most * k), y2: y(most * k) })),
+    ...[1, 0.5].map((k) => s("line", { class: "grid-line", x1: left, x2: width - right, y1: y(most * k), y2: y(most * k) })),
     ...[1, 0.5].map((k) => s("text", { class: "axis end", x: left - 8, y: y(most * k) + 4 }, f.short(most * k))),
   );
   const first = (Math.floor(now / unit_ms) - rows.length + 1) * unit_ms;
@@ -180,7 +180,7 @@ export function distribution(svg, width, height, tip, { rule, tried }) {
   const x = (ms) => left + (Math.min(ms, range) / range) * (width - left - right);
   const y = (share) => top + room * (1 - share);
   for (const share of [0, 0.5, 1]) {
-    svg.append(s("line", { class: share ? "rule" : "base", x1: left, x2: width - right, y1: y(share), y2: y(share) }),
+    svg.append(s("line", { class: share ? "grid-line" : "base", x1: left, x2: width - right, y1: y(share), y2: y(share) }),
       s("text", { class: "axis", x: width - right + 8, y: y(share) + 4 }, f.percent(share, 0)));
   }
   const limit = tried ?? rule.within_ms ?? Infinity;

@@ -22,7 +22,7 @@ export function panel([wait_id]) {
   const search = h("input", { id: "search", type: "search", placeholder: "An id, or how a key begins", value: asked.text, autocomplete: "off", spellcheck: "false", "aria-label": "Search by id or key prefix" });
   const rule = h("select", { "aria-label": "Rule" }, h("option", { value: "" }, "every rule"));
   const box = h("div", { class: "waits" },
-    h("form", { class: "bar", role: "search", onsubmit: (event) => { event.preventDefault(); look(); } }, search, rule,
+    h("form", { class: "searchbar", role: "search", onsubmit: (event) => { event.preventDefault(); look(); } }, search, rule,
       h("span", { class: "dim", id: "wait-note" }, "\u00a0")),
     h("div", { class: "with-drawer" }, h("section", { class: "card flush" }, list, more), aside));
   let rows = [];
