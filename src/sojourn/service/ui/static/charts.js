@@ -90,9 +90,8 @@ export function horizon(svg, width, height, tip, data) {
   const { start, width_ms, counts, herds, now } = data;
   const [left, right, top, bottom] = [44, 12, 16, 24];
   const most = Math.max(4, ...counts);
-  const filled = counts.filter(Boolean);
-  const mean = filled.reduce((a, b) => a + b, 0) / Math.max(1, filled.length);
-  const isRoot = most > 8 * mean;
+  const filled = counts.filter(Boolean).sort((a, b) => a - b);
+  const isRoot = most > 12 * (filled[filled.length >> 1] ?? most);
   const scale = isRoot ? (n) => Math.sqrt(n / most) : (n) => n / niceMost(most);
   const room = height - top - bottom, step = (width - left - right) / counts.length;
   const y = (n) => top + room * (1 - scale(n));
@@ -112,15 +111,18 @@ export function horizon(svg, width, height, tip, data) {
     const from = start + i * width_ms;
     svg.append(s("rect", {
       class: "hit", x, y: top, width: step, height: room,
-      onpointerenter: () => tip(x + step / 2, y(n) - 54, [`${f.count(n)} due`, `${f.tick(from, width_ms * 10)} – ${f.tick(from + width_ms, width_ms * 10)}`]),
+      onpointerenter: () => tip(x + step / 2, y(n) - 58, [`${f.count(n)} due`, `${f.begin(from, width_ms)} – ${f.begin(from + width_ms, width_ms)}`]),
     }));
   });
   timeAxis(svg, start, width_ms * counts.length, left, width - right, top + room);
   if (isRoot) svg.append(s("text", { class: "axis end faint", x: width - right, y: 10 }, "square-root scale"));
-  for (const i of herds.slice(0, 2)) {
+  const named = [];
+  for (const i of herds) {
     const x = left + (i + 0.5) * step;
+    if (named.some((other) => Math.abs(other - x) < 190)) continue;
+    named.push(x);
     const isRight = x > width * 0.66;
-    svg.append(s("text", { class: isRight ? "herd-word end" : "herd-word", x: isRight ? x - step * 0.7 - 4 : x + step * 0.7 + 4, y: Math.max(y(counts[i]) + 10, top + 10) }, `${f.short(counts[i])} at ${f.tick(start + i * width_ms, width_ms * 10)}`));
+    svg.append(s("text", { class: isRight ? "herd-word end" : "herd-word", x: isRight ? x - step * 0.7 - 4 : x + step * 0.7 + 4, y: Math.max(y(counts[i]) + 10, top + 10) }, `${f.short(counts[i])} at ${f.begin(start + i * width_ms, width_ms)}`));
   }
   return now;
 }

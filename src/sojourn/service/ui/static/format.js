@@ -5,7 +5,7 @@ const whole = new Intl.NumberFormat("en");
 export const count = (n) => whole.format(Math.round(n));
 
 export function short(n) {
-  if (n < 10_000) return count(n);
+  if (n < 100_000) return count(n);
   if (n < 1_000_000) return `${trim(n / 1_000)}k`;
   if (n < 1_000_000_000) return `${trim(n / 1_000_000)}M`;
   return `${trim(n / 1_000_000_000)}G`;
@@ -67,6 +67,9 @@ export function tick(ms, range) {
   if (range <= 600_000) return second.format(ms);
   return range <= 86_400_000 * 1.5 ? hour.format(ms) : range <= 86_400_000 * 8 ? atDay(ms) : day.format(ms);
 }
+
+// when a bucket of that width begins
+export const begin = (ms, width) => (width < 60_000 ? second.format(ms) : width < 86_400_000 / 4 ? hour.format(ms) : atDay(ms));
 
 // a round number of milliseconds between ticks
 export function step(range, most) {

@@ -92,11 +92,9 @@ export function panel() {
     const total = last.counts.reduce((a, b) => a + b, 0);
     const rate = `${f.count(last.told_per_second)} per second, ${last.is_measured ? "as measured" : "assumed until there is a herd to measure"}`;
     const herd = last.herds[0];
-    const parts = [`${f.count(total)} due within ${name}, ${f.count(last.later)} later${last.stopped ? `, ${f.count(last.stopped)} with a stopped clock` : ""}.`];
-    if (herd) parts.push(` A herd of ${f.count(herd.waits)} falls due around ${f.tick(herd.at, last.width_ms * 10)}: if none completes before, telling it takes about ${f.span(herd.takes_ms)} (${rate}).`);
-    else parts.push(` No herd in sight; outcomes are told at ${rate}.`);
-    say(sentence, parts.join(""));
-    sentence.classList.toggle("warned", Boolean(herd));
+    put(sentence, `${f.count(total)} due within ${name}, ${f.count(last.later)} later${last.stopped ? `, ${f.count(last.stopped)} with a stopped clock` : ""}. `,
+      herd ? [h("b", { class: "warned" }, `A herd of ${f.count(herd.waits)} falls due around ${f.begin(herd.at, last.width_ms)}`), `: if none completes before, telling it takes about ${f.span(herd.takes_ms)} (${rate}).`]
+        : `No herd in sight; outcomes are told at ${rate}.`);
     const rules = Object.entries(last.stopped_rules);
     put(stopped, rules.length ? h("p", { class: "notice" }, h("b", {}, rules.length > 1 ? "Clocks are stopped: " : "A clock is stopped: "),
       rules.map(([rule, since]) => `${rule}, for ${f.span(last.now_ms - since)}`).join("; "), " ", h("a", { href: "#/incidents" }, "Incidents")) : null);

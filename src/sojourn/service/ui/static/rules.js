@@ -62,7 +62,8 @@ function card(name) {
   const detail = h("p", { class: "dim what-if-more" }, "\u00a0");
   const chips = h("div", { class: "chips" });
   const lower = h("div", { class: "rule-lower" }, h("label", { class: "slider" }, h("span", { class: "dim" }, "another deadline"), slider), answer, detail, chips);
-  const element = h("section", { class: "card rule", data: { rule: name } }, head, picture.box, lower);
+  const nothing = h("p", { class: "dim nothing" });
+  const element = h("section", { class: "card rule", data: { rule: name } }, head, picture.box, lower, nothing);
 
   const longest = () => rule.bars.width_ms * rule.bars.counts.length;
   const share = (ms) => {
@@ -81,7 +82,7 @@ function card(name) {
     picture.redraw();
     const [, middle, low, high] = share(tried);
     const now = rule.within_ms ? share(rule.within_ms)[1] : null;
-    const change = now === null ? "" : `, ${middle >= now ? "+" : "−"}${Math.abs((middle - now) * 100).toFixed(1)} points`;
+    const change = now === null || tried === rule.within_ms ? "" : `, ${middle >= now ? "+" : "−"}${Math.abs((middle - now) * 100).toFixed(1)} points`;
     put(answer, `With ${f.span(tried)}, `, h("b", {}, f.percent(middle)), ` would complete (${f.percent(low)} to ${f.percent(high)}${change}).`);
     clearTimeout(asking);
     asking = setTimeout(exact, 250);
@@ -104,13 +105,14 @@ function card(name) {
     rule = found ?? null;
     const shareText = f.percent(rule?.share ?? null, 0);
     put(head, ring(rule?.share, shareText),
-      h("div", {}, h("h2", {}, name), text ? h("p", { class: "dim rule-text" }, text) : null,
+      h("div", {}, h("h2", {}, name), text ? h("p", { class: "dim rule-text" }, text.startsWith(`${name}: `) ? text.slice(name.length + 2) : text) : null,
         h("p", { class: "numbers" }, [["pending", live?.pending ?? 0], ["completed", rule?.completed ?? 0], ["expired", rule?.expired ?? 0], ["cancelled", rule?.cancelled ?? 0]].map(([kind, n]) =>
           h("span", { class: kind }, h("b", {}, f.short(n)), ` ${kind}`)))));
-    const canTry = rule && rule.opened && !rule.keeps_alive;
+    const canTry = rule && rule.completed + rule.met_late > 0 && !rule.keeps_alive;
     lower.hidden = picture.box.hidden = !canTry;
+    say(nothing, canTry ? "" : rule?.keeps_alive ? "Signals keep it alive: its deadline moves with each, so no other can be tried on its past." : "Nothing of it has completed in the last week: there is nothing to draw yet.");
     if (!canTry) return;
-    put(chips, h("span", { class: "dim" }, "for"), rule.recommended.map((one) =>
+    put(chips, h("span", { class: "dim" }, "it takes, for"), rule.recommended.map((one) =>
       h("button", { type: "button", class: "chip", disabled: one.within_ms === null, title: one.earliest_ms === null ? "" : `${f.span(one.earliest_ms)} to ${one.latest_ms === null ? "no known end" : f.span(one.latest_ms)}, with 95 % confidence`, onclick: () => choose(one.within_ms) },
         `${f.percent(one.share, 0)}: `, h("b", {}, one.within_ms === null ? "not seen" : f.span(one.within_ms)))));
     if (tried === null && rule.within_ms) choose(rule.within_ms);

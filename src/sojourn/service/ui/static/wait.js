@@ -61,11 +61,11 @@ export function drawer(wait_id, changed) {
 
   function expected({ p50_ms, p90_ms, completes, like }) {
     if (!like || completes === null) return h("p", { class: "dim" }, "No other wait of this rule has been seen for so long: nothing is known of what comes.");
-    const by = (ms) => (ms === null ? "not seen yet" : `in ${f.span(ms)}`);
+    const by = (ms) => (ms === null ? "not seen" : f.span(ms));
     return h("div", { class: "outlook", id: "outlook" },
-      h("div", {}, h("span", { class: "dim" }, "half are met"), h("b", {}, by(p50_ms))),
-      h("div", {}, h("span", { class: "dim" }, "nine of ten"), h("b", {}, by(p90_ms))),
-      h("div", {}, h("span", { class: "dim" }, "in time"), h("b", {}, f.percent(completes, 0))),
+      h("div", {}, h("span", { class: "dim" }, "half are met in"), h("b", {}, by(p50_ms))),
+      h("div", {}, h("span", { class: "dim" }, "nine of ten in"), h("b", {}, by(p90_ms))),
+      h("div", {}, h("span", { class: "dim" }, "met in time"), h("b", {}, f.percent(completes, 0))),
       h("p", { class: "dim" }, `from here on, of ${f.count(like)} like it that were still waiting at this age`));
   }
 

@@ -84,7 +84,7 @@ export function panel([wait_id]) {
       say(leftText, since === undefined ? f.left(left) : `stopped, ${f.left(left)}`);
       const share = Math.min(1, Math.max(0, left / Math.max(1, wait.deadline - wait.opened_at - (since === undefined ? 0 : FAR))));
       part.style.width = `${share * 100}%`;
-      element.classList.toggle("soon", since === undefined && left < 60_000);
+      element.classList.toggle("soon", since === undefined && left < 60_000 && share < 0.2);
     }
   }
 
