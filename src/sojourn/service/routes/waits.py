@@ -13,9 +13,9 @@ from ...durable.hub import explained
 from ...durable.pages import page
 from ...durable.wait import Wait
 from .. import acts
-from ..endpoint import ApiRequest, ApiRoute, Docs, Parameter, answer
+from ..endpoint import JSON, ApiRequest, ApiRoute, Docs, Parameter, answer
 from ..problems import refused
-from ..shapes import a_bool, a_text, an_object, asked, duration, time_ms, wait_shape
+from ..shapes import a_bool, a_text, an_object, asked, duration, new_wait_bytes, time_ms, wait_shape
 
 PAGE = 100
 LONGEST_PAGE = 1_000
@@ -24,19 +24,17 @@ _WHOLE = {"type": "integer", "minimum": 0}
 
 async def put(request: ApiRequest) -> Response:
     one = asked(await request.shape(), request.path_params["id"])
-    (opened,) = await request.service.act(request.service.opening([one]))
-    return _opened(opened)
+    return _opened(await request.service.gatherer.ask(one))
 
 
 async def post(request: ApiRequest) -> Response:
     one = asked(await request.shape())
     one = one if one.id is not None else one._replace(id=uuid4().hex)
-    (opened,) = await request.service.act(request.service.opening([one]))
-    return _opened(opened)
+    return _opened(await request.service.gatherer.ask(one))
 
 
 def _opened(opened: acts.Opened) -> Response:
-    return answer(wait_shape(opened.wait), 201 if opened.is_new else 200)
+    return Response(new_wait_bytes(opened.wait), 201 if opened.is_new else 200, None, JSON)
 
 
 async def get(request: ApiRequest) -> Response:
