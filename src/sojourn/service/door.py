@@ -45,6 +45,9 @@ class Door:
         except Problem:
             return False
 
+    def take(self, bearer: Bearer, count: int) -> None:
+        """Count so many requests of somebody, if there is a limit; 429 if they are too many."""
+
     def _bearer(self, given: bytes | None) -> Bearer:
         kind, _, token = (given or b"").partition(b" ")
         bearer = self._tokens.find(token.strip().decode("latin-1")) if kind.lower() == b"bearer" else None

@@ -9,21 +9,34 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from .acts import Opened, signalling
+from ..rules import Rule
+from .acts import Cancelled, Opened, cancelling, extending, registering, signalling
 from .shapes import Asked, Signal
 
 if TYPE_CHECKING:
     from .service import Service
 
-Answer = Opened | int | Exception
-"""A wait, how many a signal completed, or why not."""
 Done = Callable[[Any], object]
 
 
+class Extension(NamedTuple):
+    id: str
+    within_ms: int
+
+
+class Cancellation(NamedTuple):
+    id: str
+
+
+Ask = Asked | Signal | Extension | Cancellation | Rule
+Answer = Opened | Cancelled | dict[str, Any] | int | bool | Exception
+"""What came of it, or why nothing."""
+
+
 class Item(NamedTuple):
-    asked: Asked | Signal
+    asked: Ask
     done: Done
     """Called on the loop with the answer."""
 
@@ -36,14 +49,14 @@ class Gatherer:
         self._waiting: list[Item] = []
         self._is_busy = False
 
-    def add(self, asked: Asked | Signal, done: Done) -> None:
+    def add(self, asked: Ask, done: Done) -> None:
         """Have a wait opened or a signal sent; `done` is called with the answer, or with an exception."""
         self._waiting.append(Item(asked, done))
         if not self._is_busy:
             self._is_busy = True
             asyncio.get_running_loop().call_soon(self._send)  # after those who have come in the same moment
 
-    async def ask(self, asked: Asked | Signal) -> Any:
+    async def ask(self, asked: Ask) -> Any:
         """The same, for those who can wait; carried out even if they do not."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.add(asked, lambda given: _settle(answer, given))
@@ -51,8 +64,9 @@ class Gatherer:
 
     def _send(self) -> None:
         items, self._waiting = self._waiting, []
+        asked = [item.asked for item in items]
         try:
-            answers = self._service.act(lambda stamp: list(carry_out(self._service, items, stamp)))
+            answers = self._service.act(lambda stamp: list(carry_out(self._service, asked, stamp)))
         except Exception as error:
             self._answer(items, [error] * len(items))
             return
@@ -83,18 +97,18 @@ def _settle(answer: asyncio.Future[Any], given: Any) -> None:
         answer.set_result(given)
 
 
-def carry_out(service: Service, items: Iterable[Item], stamp: int) -> Iterator[Answer]:
+def carry_out(service: Service, asked: Iterable[Ask], stamp: int) -> Iterator[Answer]:
     """In the hub's turn: one answer for each, in order."""
-    for plan, run in groupby((item.asked for item in items), key=plan_of):
+    for plan, run in groupby(asked, key=plan_of):
         if plan is None:
-            for signal in run:
-                yield _tried(signalling(service.verbs, [signal]), stamp)  # type: ignore[list-item]
+            for one in run:
+                yield _tried(service, one, stamp)
         else:
-            yield from opened(service, list(run), stamp)  # type: ignore[arg-type]
+            yield from opened(service, cast(list[Asked], list(run)), stamp)
 
 
-def plan_of(asked: Asked | Signal) -> tuple[Any, ...] | None:
-    """What waits must have in common to become one record; None for a signal."""
+def plan_of(asked: Ask) -> tuple[Any, ...] | None:
+    """What waits must have in common to become one record; None for anything else."""
     return (asked.until, asked.within, asked.rule) if type(asked) is Asked else None
 
 
@@ -110,8 +124,21 @@ def opened(service: Service, run: list[Asked], stamp: int) -> Iterator[Answer]:
             yield from opened(service, [one], stamp)
 
 
-def _tried(act: Callable[[int], int], stamp: int) -> Answer:
+def _tried(service: Service, asked: Ask, stamp: int) -> Answer:
     try:
-        return act(stamp)
+        return _act(service, asked)(stamp)
     except Exception as error:
         return error
+
+
+def _act(service: Service, asked: Ask) -> Callable[[int], Answer]:
+    match asked:
+        case Signal():
+            return signalling(service.verbs, [asked])
+        case Extension():
+            return extending(service.verbs, asked.id, asked.within_ms)
+        case Cancellation():
+            return cancelling(service.verbs, asked.id)
+        case Rule():
+            return registering(service.verbs, asked)
+    raise TypeError(asked)

@@ -17,7 +17,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from ..errors import SojournError
 from .acts import Opened
 from .problems import Problem, problem_of
-from .shapes import asked, new_wait_bytes, parsed, signal
+from .routes.waits import opened_bytes
+from .shapes import asked, parsed, signal
 
 if TYPE_CHECKING:
     from .service import Service
@@ -113,7 +114,7 @@ def response(answer: Any, request_id: str, keeps_alive: bool) -> bytes:
     more = b"" if keeps_alive else b"connection: close\r\n"
     kind = b"application/json"
     if type(answer) is Opened:
-        status, body = 201 if answer.is_new else 200, new_wait_bytes(answer.wait)
+        status, body = 201 if answer.is_new else 200, opened_bytes(answer)
     elif type(answer) is int:
         status, body = 200, b'{"completed":%d}' % answer
     else:
