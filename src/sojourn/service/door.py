@@ -36,6 +36,18 @@ class Door:
             )
         return bearer
 
+    def lets_in(self, headers: dict[bytes, bytes], needed: str) -> bool:
+        """Whether nothing is to be said against it; otherwise `admit` says what."""
+        if not self._tokens:
+            return is_local(_without_port(headers.get(b"host", b"localhost").decode("latin-1")))
+        try:
+            return self._bearer(headers.get(b"authorization")).may(needed)
+        except Problem:
+            return False
+
+    def take(self, bearer: Bearer, count: int) -> None:
+        """Count so many requests of somebody, if there is a limit; 429 if they are too many."""
+
     def _bearer(self, given: bytes | None) -> Bearer:
         kind, _, token = (given or b"").partition(b" ")
         bearer = self._tokens.find(token.strip().decode("latin-1")) if kind.lower() == b"bearer" else None

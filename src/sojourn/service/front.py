@@ -48,6 +48,12 @@ class Front:
 _UNEXPECTED = Problem(500, "unexpected", "an error in the service itself, which is in its log; please report it")
 
 
+def unexpected(error: Exception) -> Problem:
+    """What to say of an error that is ours; it is in the log."""
+    logger.error("failed", exc_info=error)
+    return _UNEXPECTED
+
+
 class Visit:
     """One request, from its arrival to its answer."""
 

@@ -17,6 +17,7 @@ from ..errors import DiskError
 from .acts import Opened, opening, reading
 from .door import Door
 from .feed import Feed
+from .gather import Gatherer
 from .problems import Problem
 from .settings import Settings
 from .shapes import Asked, histogram_shape
@@ -59,6 +60,7 @@ class Service:
         self.moving = asyncio.Lock()
         """Held by whoever moves a manual clock."""
         self.tally = Tally()
+        self.gatherer = Gatherer(self)
         self._hub: AsyncDurableHub | None = None
         self._feed: Feed | None = None
         self._insight: Insight | None = None

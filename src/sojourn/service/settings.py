@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from .._arguments import check_whole
@@ -87,6 +88,7 @@ class Settings:
             )
 
 
+@lru_cache(maxsize=100)
 def is_local(host: str) -> bool:
     """Whether only this machine reaches an address."""
     if host.lower() in LOCAL_NAMES:
