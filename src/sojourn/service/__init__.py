@@ -1,0 +1,1 @@
+"""The service: HTTP over a durable hub."""
