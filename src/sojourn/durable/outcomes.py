@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,8 @@ class Outcomes:
         self._news = threading.Condition()
         self._awaiting: list[asyncio.Future[None]] = []
         self._is_open = True
+        self.on_told: Callable[[list[Wait]], object] | None = None
+        """Called with what has been told, by whoever wrote it; must not raise."""
         self.last = next_number - 1
         """The number of the last one told."""
 
@@ -43,6 +45,8 @@ class Outcomes:
             self._recent.extend([(wait._number, wait._row) for wait in told[-RECENT:] if wait._row is not None])
             self.last = told[-1]._number
             self._wake_all()
+        if self.on_told is not None:
+            self.on_told(told)
 
     def close(self) -> None:
         """Nobody waits for more."""

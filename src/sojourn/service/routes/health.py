@@ -1,0 +1,57 @@
+"""How the service is: /healthz, /readyz, /v1/stats, /metrics."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from ..endpoint import ApiRequest, ApiRoute, Docs, answer
+
+
+async def healthz(request: ApiRequest) -> Response:
+    return answer({"status": "alive"})
+
+
+async def readyz(request: ApiRequest) -> Response:
+    service = request.service
+    if not service.is_ready:
+        raise service.not_ready()
+    return answer({"status": "ready", "pending": service.hub.pending})
+
+
+async def stats(request: ApiRequest) -> Response:
+    return answer(await request.service.stats())
+
+
+_STATUS = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
+
+routes: list[BaseRoute] = [
+    ApiRoute(
+        "GET",
+        "/healthz",
+        healthz,
+        scope=None,
+        needs_hub=False,
+        docs=Docs("Whether the process answers", tag="service", answers={200: ("It does.", _STATUS)}),
+    ),
+    ApiRoute(
+        "GET",
+        "/readyz",
+        readyz,
+        scope=None,
+        needs_hub=False,
+        docs=Docs(
+            "Whether the data folder is open",
+            tag="service",
+            answers={200: ("It is.", _STATUS)},
+            problems=(503,),
+        ),
+    ),
+    ApiRoute(
+        "GET",
+        "/v1/stats",
+        stats,
+        scope="read",
+        docs=Docs("Counts, by outcome and by rule", tag="service", answers={200: ("Counts.", "Stats")}),
+    ),
+]

@@ -1,0 +1,106 @@
+"""The server: uvicorn around the app, from the first request to the last; SIGTERM drains."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+import uvicorn
+import uvloop
+
+from ..errors import ConfigError
+from .app import make_app
+from .service import Service
+from .settings import Settings
+
+logger = logging.getLogger("sojourn.service")
+
+BACKLOG = 4_096
+
+
+class Server(uvicorn.Server):
+    """Tells the service before the last requests are waited for: those that wait for something go without."""
+
+    def __init__(self, service: Service) -> None:
+        settings = service.settings
+        self.service = service
+        certificate, key = settings.tls or (None, None)
+        super().__init__(
+            uvicorn.Config(
+                make_app(service),
+                loop="uvloop",
+                http="httptools",
+                ws="none",
+                lifespan="on",
+                interface="asgi3",
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                date_header=False,
+                ssl_certfile=certificate,
+                ssl_keyfile=key,
+                timeout_keep_alive=75,
+                timeout_graceful_shutdown=settings.drain_s,
+                backlog=BACKLOG,
+            )
+        )
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or self.service.failure is not None
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        logger.info("draining")
+        self.service.drain()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """As uvicorn does; but a service that has been told to stop, and did, has not failed."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
+
+
+def listen(settings: Settings) -> socket.socket:
+    """The socket on which a service listens; a clear error if that cannot be."""
+    host, port = settings.host.strip("[]"), settings.port
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind)
+    except OSError as error:
+        raise ConfigError(f"host={settings.host!r} is not an address of this machine: {error}") from None
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        taken = error.errno == errno.EADDRINUSE
+        why = f"port {port} is taken; stop who has it, or choose another with --port" if taken else str(error)
+        raise ConfigError(f"cannot listen on {settings.host}: {why}") from None
+    return listening
+
+
+def address_of(settings: Settings, listening: socket.socket) -> str:
+    """Where it listens: with the port that it was given, if any would do."""
+    host, port = listening.getsockname()[:2]
+    return f"{'https' if settings.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def serve(settings: Settings, on_listening: Callable[[str], object] | None = None) -> None:
+    """Serve until SIGTERM or SIGINT; raises what keeps the data folder closed."""
+    uvloop.run(serving(settings, on_listening))
+
+
+async def serving(settings: Settings, on_listening: Callable[[str], object] | None = None) -> None:
+    service = Service(settings)
+    server = Server(service)
+    with listen(settings) as listening:
+        if on_listening is not None:
+            on_listening(address_of(settings, listening))
+        await server.serve([listening])
+    if service.failure is not None:
+        raise service.failure
