@@ -32,7 +32,7 @@ T = TypeVar("T")
 THREADS = 16
 
 
-class AsyncRemoteHub(RemoteFace, AsyncHub):  # type: ignore[misc]
+class AsyncRemoteHub(RemoteFace, AsyncHub):
     """Waits and signals on the running asyncio loop, in a service: `AsyncHub(name, url=...)`.
 
     All verbs are awaited, those that only ask as well. What was asked is carried out whether anybody awaits it or not.
@@ -51,7 +51,7 @@ class AsyncRemoteHub(RemoteFace, AsyncHub):  # type: ignore[misc]
     async def __aexit__(self, *exc_info: object) -> None:
         await asyncio.get_running_loop().run_in_executor(None, self.close)
 
-    def close(self, *, cancel_pending: bool = False) -> builtins.list[RemoteWait]:
+    def close(self, *, cancel_pending: bool = False) -> builtins.list[RemoteWait]:  # type: ignore[override]
         left = super().close(cancel_pending=cancel_pending)
         self._threads.shutdown()
         return left
@@ -135,7 +135,7 @@ class AsyncRemoteHub(RemoteFace, AsyncHub):  # type: ignore[misc]
     def list(  # type: ignore[override]
         self, key: str | None = None, *, rule: str | None = None, due_before: int | None = None
     ) -> asyncio.Future[builtins.list[RemoteWait]]:
-        return self._do(self._followed, self._verbs.list, key, rule, due_before)
+        return self._do(self._followed, self._verbs.pending, key, rule, due_before)
 
     def explain(self, id: RemoteWait | str) -> asyncio.Future[str]:  # type: ignore[override]
         return self._do(self._verbs.explain, id)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from time import monotonic
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, cast
 
 from ..._arguments import check_name, check_on_error, not_to_be_copied
 from ...durable.hub import DurableStats
@@ -24,7 +24,7 @@ from ...rules import Condition, Event, Rule
 from ...rules.duration import Duration, duration_ms
 from .transport import Transport
 from .verbs import POLL_MS, RemoteVerbs, check_not_everybodys
-from .wait import RemoteWait
+from .wait import Owner, RemoteWait
 
 if TYPE_CHECKING:
     from ...rules.event import Number, Source
@@ -64,11 +64,14 @@ class RemoteFace:
         self.name = name
         self._on_error = on_error
         self._coroutines: Coroutines | None = None
-        transport = Transport(
-            url, token, timeout_s=duration_ms(timeout) / 1000, retry_s=duration_ms(retry) / 1000, ssl_context=ssl_context
+        self._transport = Transport(
+            url,
+            token,
+            timeout_s=duration_ms(timeout) / 1000,
+            retry_s=duration_ms(retry) / 1000,
+            ssl_context=ssl_context,
         )
-        self._transport = transport
-        self._verbs = RemoteVerbs(transport, self)
+        self._verbs = RemoteVerbs(self._transport, cast(Owner, self))
 
     def __repr__(self) -> str:
         is_open = "closed" if self._transport.closing.is_set() else "open"
@@ -200,9 +203,7 @@ class RemoteHub(RemoteFace, Hub):  # type: ignore[misc]
         """
         if callback is not None:
             check_callback(callback)
-        (wait,) = self._verbs.wait_many(
-            [key], until, within, rule, [id], [payload], is_followed=callback is not None
-        )
+        (wait,) = self._verbs.wait_many([key], until, within, rule, [id], [payload], is_followed=callback is not None)
         if callback is not None:
             wait.add_done_callback(callback)
         return wait
@@ -275,7 +276,7 @@ class RemoteHub(RemoteFace, Hub):  # type: ignore[misc]
         self, key: str | None = None, *, rule: str | None = None, due_before: int | None = None
     ) -> builtins.list[RemoteWait]:
         """The pending waits, soonest deadline first: on a key, of a rule, due before a time (epoch milliseconds)."""
-        return self._verbs.list(key, rule, due_before)
+        return self._verbs.pending(key, rule, due_before)
 
     def explain(self, id: RemoteWait | str) -> str:  # type: ignore[override]
         """A sentence: how the wait ended, or what it still waits for."""

@@ -96,7 +96,8 @@ class Transport:
         return UnreachableError(f"{self.wire.url} does not answer, asked {times}: {lost}; {known}")
 
     def pause_s(self, attempts: int) -> float:
-        return min(FIRST_PAUSE_S * 2 ** min(attempts - 1, 20), LONGEST_PAUSE_S) * self._random.uniform(0.5, 1)
+        longest: float = min(FIRST_PAUSE_S * 2 ** min(attempts - 1, 20), LONGEST_PAUSE_S)
+        return longest * self._random.uniform(0.5, 1)
 
     def _check_open(self) -> None:
         if self.closing.is_set():

@@ -35,7 +35,7 @@ class RemoteVerbs:
     def __init__(self, transport: Transport, owner: Owner) -> None:
         self.transport = transport
         self.known = Known(owner)
-        self.events = Events(transport, self.known.tell, owner._missed)  # type: ignore[attr-defined]
+        self.events = Events(transport, self.known.tell, owner._missed)
 
     # Waits
 
@@ -84,7 +84,7 @@ class RemoteVerbs:
             if self.get(wait) is None:
                 raise OutcomesGoneError(f"{wait!r} has ended, and the service no longer knows how: it was too long ago")
 
-    def list(self, key: str | None, rule: str | None, due_before: int | None) -> list[RemoteWait]:
+    def pending(self, key: str | None, rule: str | None, due_before: int | None) -> list[RemoteWait]:
         found: list[RemoteWait] = []
         after: int | None = 0
         is_live = self.events.is_following
@@ -121,7 +121,10 @@ class RemoteVerbs:
             return wait._told.explain()
         wait_id = id_of(wait)
         answer = self.transport.ask("GET", path_of("v1", "waits", wait_id, "explain"), allow=(404,))
-        return f"there is no wait {wait_id!r}, or no longer" if answer.status == 404 else json.loads(answer.body)["text"]
+        if answer.status == 404:
+            return f"there is no wait {wait_id!r}, or no longer"
+        text: str = json.loads(answer.body)["text"]
+        return text
 
     # Many at once
 

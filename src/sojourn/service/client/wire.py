@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from socket import SHUT_RDWR
+from socket import SHUT_RDWR, socket
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -45,7 +45,8 @@ class Wire:
         self._timeout_s, self._ssl_context = timeout_s, ssl_context
         self._lock = threading.Lock()
         self._idle: list[HTTPConnection] = []
-        self._busy: set[HTTPConnection] = set()
+        self._busy: dict[HTTPConnection, socket] = {}
+        """With their sockets, which they forget while they read."""
         self._pid = os.getpid()
         self._is_open = True
 
@@ -105,22 +106,23 @@ class Wire:
         with self._lock:
             self._is_open = False
             idle, self._idle = self._idle, []
-            busy = list(self._busy)
+            busy = list(self._busy.values())
         for connection in idle:
             connection.close()
-        for connection in busy:
-            cut(connection)
+        for held in busy:
+            with suppress(OSError):
+                held.shutdown(SHUT_RDWR)  # whoever reads from it, in another thread, wakes up
 
     # Inside
 
     def _kept(self) -> HTTPConnection | None:
         with self._lock:
             if self._pid != os.getpid():  # the parent has these
-                self._pid, self._idle, self._busy = os.getpid(), [], set()
+                self._pid, self._idle, self._busy = os.getpid(), [], {}
             if not self._idle:
                 return None
             connection = self._idle.pop()
-            self._busy.add(connection)
+            self._busy[connection] = connection.sock
             return connection
 
     def _connected(self) -> HTTPConnection:
@@ -136,17 +138,16 @@ class Wire:
         except OSError as error:
             connection.close()
             raise LostError(error, False) from None
-        connection.held = connection.sock  # type: ignore[attr-defined]  (it forgets its socket while it reads)
         with self._lock:
             if self._is_open:
-                self._busy.add(connection)
+                self._busy[connection] = connection.sock
                 return connection
         connection.close()
         raise LostError(ConnectionError("the client is closed"), False)
 
     def _keep(self, connection: HTTPConnection, response: HTTPResponse) -> None:
         with self._lock:
-            self._busy.discard(connection)
+            self._busy.pop(connection, None)
             if self._is_open and not response.will_close and len(self._idle) < IDLE_MOST:
                 self._idle.append(connection)
                 return
@@ -154,14 +155,8 @@ class Wire:
 
     def _drop(self, connection: HTTPConnection) -> None:
         with self._lock:
-            self._busy.discard(connection)
+            self._busy.pop(connection, None)
         connection.close()
-
-
-def cut(connection: HTTPConnection) -> None:
-    """Wake whoever reads from it, in another thread, with the end of everything."""
-    with suppress(OSError):
-        connection.held.shutdown(SHUT_RDWR)  # type: ignore[attr-defined]
 
 
 def lowered(response: HTTPResponse) -> dict[str, str]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterable
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ...errors import ConfigError
+from ..networks import network_of
 
 Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 NAT64 = ip_network("64:ff9b::/96")
@@ -25,6 +25,8 @@ MOST_URL = 2_000
 
 class RefusedError(ConfigError):
     """A URL or an address that webhooks may not go to."""
+
+    field = "url"
 
 
 class Target(NamedTuple):
@@ -102,15 +104,6 @@ def embedded(address: Address) -> Address:
         if address in NAT64 or 1 < int(address) < 2**32:
             return IPv4Address(int(address) & 0xFFFFFFFF)
     return address
-
-
-def network_of(text: str) -> Network:
-    try:
-        return ip_network(text, strict=False)
-    except ValueError:
-        raise ConfigError(
-            f"{text!r} is not a network; write an address, or a network such as 10.0.0.0/8 or fd00::/8"
-        ) from None
 
 
 def target_of(url: object) -> Target:
