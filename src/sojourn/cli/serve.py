@@ -70,6 +70,10 @@ def serve(
     max_pending: Annotated[int | None, typer.Option(help="Pending waits.")] = None,
     max_rate: Annotated[int | None, typer.Option(help="Requests, or lines of a batch, per second and token.")] = None,
     log_requests: Annotated[Requests, typer.Option(help="Which requests are logged.")] = Requests.FAILED,
+    webhooks_to: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NETWORK", help="A private network that webhooks may go to; repeatable."),
+    ] = None,
     drain: Annotated[int, typer.Option(metavar="SECONDS", help="How long open requests may take on SIGTERM.")] = 10,
 ) -> None:
     """Put the hub of a data folder behind HTTP.
@@ -105,6 +109,7 @@ def serve(
             keep_bytes=keep_bytes,
             archive=archive,
             log_requests=log_requests.value,
+            webhooks_to=tuple(webhooks_to or ()),
             drain_s=drain,
         )
         if copy is not None:

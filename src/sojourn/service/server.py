@@ -17,6 +17,7 @@ from .app import make_app
 from .quick import QuickProtocol
 from .service import Service
 from .settings import Settings
+from .webhooks.part import WebhooksPart
 
 logger = logging.getLogger("sojourn.service")
 
@@ -102,6 +103,7 @@ def serve(settings: Settings, on_listening: Callable[[str], object] | None = Non
 
 async def serving(settings: Settings, on_listening: Callable[[str], object] | None = None) -> None:
     service = Service(settings)
+    service.parts.append(WebhooksPart(service))
     server = Server(service)
     with listen(settings) as listening:
         if on_listening is not None:
