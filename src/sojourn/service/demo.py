@@ -29,6 +29,7 @@ from ..rules import Rule, all_of, seen
 from .server import Server, address_of, listen
 from .service import Service
 from .settings import Settings
+from .webhooks.part import WebhooksPart
 
 WEEK_MS = 7 * 86_400_000
 PAST_EVERY_MS, LIVE_EVERY_MS = 60_000, 120
@@ -193,7 +194,7 @@ class Life:
 async def serve_with_life(settings: Settings, seed: int = 7) -> None:
     """Until SIGTERM or SIGINT."""
     service = Service(settings)
-    service.parts.append(Life(service, seed))
+    service.parts += [WebhooksPart(service), Life(service, seed)]
     server = Server(service)
     with listen(settings) as listening:
         print(f"look at {address_of(settings, listening)}/ui", flush=True)
