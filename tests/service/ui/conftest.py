@@ -1,4 +1,4 @@
-"""A browser for the tests of the page: Debian's chromium, through Playwright. Skipped where it is not, with a message."""
+"""A browser for the tests of the page: chromium, through Playwright. Skipped where it is not, with a message."""
 
 from __future__ import annotations
 
