@@ -16,15 +16,18 @@ export function drawer(wait_id, changed) {
   const box = h("div", { class: "drawer-in", id: "drawer" },
     h("div", { class: "drawer-head" }, h("h2", {}, wait_id), h("a", { class: "quiet icon", href: "#/waits", "aria-label": "Close", title: "Close (Esc)" }, "×")), body);
 
+  let turn = 0;
   async function load() {
+    const mine = ++turn;
+    const isLast = () => mine === turn && box.isConnected;
     const path = `v1/waits/${api.id(wait_id)}`;
     try {
       const [wait, explained, line, acts] = await Promise.all([api.get(path), api.get(`${path}/explain`), api.get(`${path}/timeline`), api.get("v1/incidents")]);
-      if (!box.isConnected) return;
+      if (!isLast()) return;
       show(wait, explained.text, line, acts.stopped[wait.rule], null);
       if (wait.status === "pending") {
         const outlook = await api.get(`${path}/outlook`).catch(() => null);
-        if (box.isConnected && outlook) show(wait, explained.text, line, acts.stopped[wait.rule], outlook);
+        if (isLast() && outlook) show(wait, explained.text, line, acts.stopped[wait.rule], outlook);
       }
     } catch (error) {
       put(body, h("p", { class: "notice bad", role: "alert" }, error.message));
