@@ -26,6 +26,7 @@ from ..demo.world import GIVEN_UP, SERVICES, UNANSWERED
 from ..durable.async_hub import AsyncDurableHub
 from ..durable.hub import DurableHub
 from ..rules import Rule, all_of, seen
+from .demo_receiver import Receiver
 from .server import Server, address_of, listen
 from .service import Service
 from .settings import Settings
@@ -147,8 +148,9 @@ def make_past(data: str, now_ms: int, seed: int) -> int:
 class Life:
     """A part of the service: it opens waits and sends signals, as time passes."""
 
-    def __init__(self, service: Service, seed: int) -> None:
-        self._service, self._seed = service, seed
+    def __init__(self, service: Service, webhooks: WebhooksPart, seed: int) -> None:
+        self._service, self._webhooks, self._seed = service, webhooks, seed
+        self._receiver = Receiver(seed)
         self._living: asyncio.Task[None] | None = None
 
     @property
@@ -156,12 +158,21 @@ class Life:
         return []
 
     async def start(self) -> None:
+        await self._tell(await self._receiver.start())
         self._living = asyncio.create_task(self._live())
 
     async def stop(self) -> None:
         if self._living is not None:
             self._living.cancel()
             await asyncio.wait([self._living])
+        await self._receiver.stop()
+
+    async def _tell(self, url: str) -> None:
+        webhooks = self._webhooks.webhooks
+        if webhooks.get("demo") is None:
+            await webhooks.add(url, id="demo", rule="order-shipped")
+        else:
+            await webhooks.change("demo", url=url)
 
     async def _live(self) -> None:
         hub, began = self._service.hub, self._service.now_ms()
@@ -194,7 +205,8 @@ class Life:
 async def serve_with_life(settings: Settings, seed: int = 7) -> None:
     """Until SIGTERM or SIGINT."""
     service = Service(settings)
-    service.parts += [WebhooksPart(service), Life(service, seed)]
+    webhooks = WebhooksPart(service)
+    service.parts += [webhooks, Life(service, webhooks, seed)]
     server = Server(service)
     with listen(settings) as listening:
         print(f"look at {address_of(settings, listening)}/ui", flush=True)
@@ -206,7 +218,7 @@ def main(data: str, port: str = "7420") -> None:
         print("making up a week of requests ...", flush=True)
         number = make_past(data, time.time_ns() // 1_000_000, 7)
         print(f"{number:,} of them", flush=True)
-    asyncio.run(serve_with_life(Settings(data=data, port=int(port), sync="os")))
+    asyncio.run(serve_with_life(Settings(data=data, port=int(port), sync="os", webhooks_to=("127.0.0.1/32",))))
 
 
 if __name__ == "__main__":

@@ -120,6 +120,7 @@ class OfRule:
             "within_ms": self.within_ms,
             "keeps_alive": self.keeps_alive,
             "curve": points(self.curve),
+            "seen_ms": self.curve.end,
             "bars": self.bars(),
             "recommended": [self.recommend(share) for share in SHARES],
         }

@@ -200,7 +200,9 @@ export function distribution(svg, width, height, tip, { rule, tried }) {
     }));
   });
   const curve = [[0, 0, 0, 0], ...rule.curve.filter(([ms]) => ms <= range)];
-  if (curve.length > 1) {
+  const seen = Math.min(range, rule.seen_ms ?? range);
+  if (seen > curve.at(-1)[0]) curve.push([seen, ...curve.at(-1).slice(1)]);
+  if (rule.curve.length) {
     const stairs = (column) => curve.map((point, i) => `${i ? `H${x(point[0]).toFixed(1)}` : `M${x(point[0]).toFixed(1)},${y(point[column]).toFixed(1)}`}V${y(point[column]).toFixed(1)}`).join("");
     const band = curve.map(([ms, , low]) => `${x(ms).toFixed(1)},${y(low).toFixed(1)}`).concat([...curve].reverse().map(([ms, , , high]) => `${x(ms).toFixed(1)},${y(high).toFixed(1)}`));
     svg.append(s("polygon", { class: "band", points: band.join(" ") }), s("path", { class: "curve", d: stairs(1) }));

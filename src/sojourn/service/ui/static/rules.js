@@ -110,6 +110,7 @@ function card(name) {
           h("span", { class: kind }, h("b", {}, f.short(n)), ` ${kind}`)))));
     const canTry = rule && rule.completed + rule.met_late > 0 && !rule.keeps_alive;
     lower.hidden = picture.box.hidden = !canTry;
+    element.classList.toggle("last", !canTry);
     say(nothing, canTry ? "" : rule?.keeps_alive ? "Signals keep it alive: its deadline moves with each, so no other can be tried on its past." : "Nothing of it has completed in the last week: there is nothing to draw yet.");
     if (!canTry) return;
     put(chips, h("span", { class: "dim" }, "it takes, for"), rule.recommended.map((one) =>
