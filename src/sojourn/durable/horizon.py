@@ -82,13 +82,17 @@ def _far(state: State, now: int) -> list[tuple[int, int]]:
     ]
 
 
-def soonest(state: State, is_asked_for: Callable[[Wait], bool], limit: int) -> tuple[list[Wait], bool]:
-    """The pending waits asked for that are due first; and whether all were looked at, which are many."""
+def soonest(
+    state: State, is_asked_for: Callable[[Wait], bool], limit: int, before: int | None = None
+) -> tuple[list[Wait], bool]:
+    """The pending waits asked for that are due first, before a time; and whether there are no others."""
     found: list[Wait] = []
     for looked_at, seq in enumerate(state.due.in_order()):
+        wait = state.waits[seq]
+        if before is not None and wait._due >= before:
+            break
         if len(found) == limit or looked_at == LOOK_MOST:
             return found, False
-        wait = state.waits[seq]
         if is_asked_for(wait):
             found.append(wait)
     return found, True

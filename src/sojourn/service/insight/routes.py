@@ -15,7 +15,7 @@ from ...rules.duration import duration_ms
 from .. import acts
 from ..endpoint import ApiRequest, ApiRoute, Docs, Parameter, answer
 from ..problems import Problem, refused
-from ..shapes import a_text, an_object, checked, duration, wait_shape
+from ..shapes import a_text, an_object, checked, duration, time_ms, wait_shape
 from .timeline import Told, timeline
 
 LONGEST_MS = 3_660 * 86_400_000
@@ -47,7 +47,9 @@ def _within(request: ApiRequest) -> int:
 
 
 async def due(request: ApiRequest) -> Response:
-    request.allow("rule", "key_prefix", "limit")
+    request.allow("rule", "key_prefix", "due_before", "limit")
+    before = request.query_params.get("due_before")
+    before_ms = None if before is None else time_ms(before, "due_before")
     rule, prefix = request.query_params.get("rule"), request.query_params.get("key_prefix")
 
     def is_asked_for(wait: Wait) -> bool:
@@ -58,7 +60,7 @@ async def due(request: ApiRequest) -> Response:
     limit = request.whole("limit", 50, 1, 500)
 
     def look(state: Any) -> tuple[list[dict[str, Any]], bool]:
-        waits, is_all = soonest(state, is_asked_for, limit)
+        waits, is_all = soonest(state, is_asked_for, limit, before_ms)
         return [wait_shape(wait) for wait in waits], is_all
 
     shapes, is_all = await request.service.read(look)
@@ -256,6 +258,7 @@ routes: list[BaseRoute] = [
         query=(
             Parameter("rule", "Of this rule."),
             Parameter("key_prefix", "On keys that start so."),
+            Parameter("due_before", "Due before this time: epoch milliseconds or ISO 8601."),
             Parameter("limit", "How many.", {"type": "integer", "minimum": 1, "maximum": 500}),
         ),
     ),

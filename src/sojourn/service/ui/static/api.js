@@ -2,8 +2,10 @@
 
 const KEY = "sojourn-token";
 let askForToken = null;
+let reached = () => {};
 
 export const onTokenNeeded = (ask) => { askForToken = ask; };
+export const onReach = (call) => { reached = call; };
 export const token = () => sessionStorage.getItem(KEY);
 export const setToken = (text) => (text ? sessionStorage.setItem(KEY, text) : sessionStorage.removeItem(KEY));
 
@@ -28,8 +30,10 @@ export async function ask(method, path, body, signal) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
+    reached(false);
     throw new Refusal(0, { detail: "the service cannot be reached" });
   }
+  reached(true);
   const text = await response.text();
   let shape = {};
   try {
@@ -54,25 +58,46 @@ export function query(path, values) {
   return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 }
 
-// Follows the outcomes after a number, for ever: what was missed while the line was down comes afterwards.
+const MOST_PER_SECOND = 1_500;
+
+// Follows the outcomes after a number, for ever: what was missed while the line was down comes afterwards. A herd is
+// not followed one by one: nobody could read it, so one goes on behind it. Nor is anything while nobody looks.
 export async function follow(after, onOutcome, onState) {
   let last = after;
   for (;;) {
     try {
-      const response = await fetch(`v1/outcomes?after=${last}`, { headers: headers({ accept: "text/event-stream" }) });
+      const line = new AbortController();
+      const response = await fetch(`v1/outcomes?after=${last}`, { headers: headers({ accept: "text/event-stream" }), signal: line.signal });
       if (response.status === 410) last = (await get("v1/now")).last_number;
       if (!response.ok) throw new Error(String(response.status));
       onState(true);
+      let [heard, since] = [0, performance.now()];
       for await (const event of events(response.body)) {
         if (event.id) last = Number(event.id);
         if (event.name === "outcome") onOutcome(JSON.parse(event.data));
+        if (performance.now() - since > 1_000) [heard, since] = [0, performance.now()];
+        heard += 1;
+        if (heard > MOST_PER_SECOND || document.hidden) {
+          line.abort();
+          await until(() => !document.hidden);
+          await pause(1_000);
+          last = (await get("v1/now?within=1h")).last_number;
+          break;
+        }
       }
+      if (line.signal.aborted) continue;
     } catch {
       // tried again below
     }
     onState(false);
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await pause(1_500);
   }
+}
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function until(holds) {
+  while (!holds()) await pause(500);
 }
 
 async function* events(body) {

@@ -55,8 +55,17 @@ function online(isOn) {
   say(live.querySelector("b"), isOn ? (time.isManual() ? "virtual time" : "live") : "not connected");
 }
 
+function reached(isReached) {
+  const banner = document.getElementById("banner");
+  if (banner.hidden !== isReached) {
+    banner.hidden = isReached;
+    say(banner, isReached ? "" : "The service cannot be reached. What is shown is as of then; it is tried again.");
+  }
+}
+
 async function begin() {
   api.onTokenNeeded(askForToken);
+  api.onReach(reached);
   theme.begin();
   document.addEventListener("keydown", keys);
   addEventListener("hashchange", show);

@@ -11,7 +11,7 @@ export function toast(text, kind = "info") {
 }
 
 export const refused = (error) => {
-  if (error?.name !== "AbortError") toast(error?.message ?? String(error), "bad");
+  if (error?.name !== "AbortError" && error?.status !== 0) toast(error?.message ?? String(error), "bad");
 };
 
 // Asks; true if the answer is yes. `inside` may be elements, such as what it is about.

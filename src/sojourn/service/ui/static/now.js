@@ -124,8 +124,9 @@ export function panel() {
   function tickAll() {
     if (!last) return;
     const now = time.now();
-    say(tiles.next.value, last.next_due === null || last.stopped === last.pending ? "–" : f.left(last.next_due + 1 - now));
-    say(tiles.next.note, last.next_due === null ? "nothing is pending" : `at ${f.tick(last.next_due, Math.max(60_000, last.next_due - now))}`);
+    const isStanding = last.next_due !== null && last.stopped === last.pending;
+    say(tiles.next.value, last.next_due === null || isStanding ? "–" : f.left(last.next_due + 1 - now));
+    say(tiles.next.note, isStanding ? "all clocks are stopped" : last.next_due === null ? "nothing is pending" : `at ${f.tick(last.next_due, Math.max(60_000, last.next_due - now))}`);
     face.words(last.pending, "");
   }
 

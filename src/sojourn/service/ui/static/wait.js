@@ -17,6 +17,7 @@ export function drawer(wait_id, changed) {
     h("div", { class: "drawer-head" }, h("h2", {}, wait_id), h("a", { class: "quiet icon", href: "#/waits", "aria-label": "Close", title: "Close (Esc)" }, "×")), body);
 
   let turn = 0;
+  let known = null;
   async function load() {
     const mine = ++turn;
     const isLast = () => mine === turn && box.isConnected;
@@ -24,12 +25,14 @@ export function drawer(wait_id, changed) {
     try {
       const [wait, explained, line, acts] = await Promise.all([api.get(path), api.get(`${path}/explain`), api.get(`${path}/timeline`), api.get("v1/incidents")]);
       if (!isLast()) return;
+      known = { wait, line };
       show(wait, explained.text, line, acts.stopped[wait.rule], null);
       if (wait.status === "pending") {
         const outlook = await api.get(`${path}/outlook`).catch(() => null);
         if (isLast() && outlook) show(wait, explained.text, line, acts.stopped[wait.rule], outlook);
       }
     } catch (error) {
+      if (known?.wait.outcome && error.status === 404) return; // without an id of its own, nobody knows it any more
       put(body, h("p", { class: "notice bad", role: "alert" }, error.message));
       if (error.status !== 404) refused(error);
     }
@@ -114,7 +117,15 @@ export function drawer(wait_id, changed) {
       form(cancel, h("button", { class: "bad", id: "cancel-wait" }, "Cancel the wait")));
   }
 
-  onOutcome(box, (outcome) => { if (outcome.operation_id === wait_id) load(); });
+  onOutcome(box, (outcome) => {
+    if (outcome.operation_id !== wait_id) return;
+    if (known) {
+      Object.assign(known.wait, { status: outcome.outcome, outcome, deadline: outcome.deadline });
+      known.line.steps.push({ at: outcome.at, what: outcome.outcome });
+      show(known.wait, `${outcome.outcome} after ${f.span(outcome.waited_ms)}`, known.line, undefined, null);
+    }
+    load();
+  });
   setTimeout(load);
   return box;
 }

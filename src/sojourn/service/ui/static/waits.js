@@ -8,7 +8,9 @@ import * as f from "./format.js";
 import * as time from "./time.js";
 import { drawer } from "./wait.js";
 
-const asked = { text: "", rule: "", limit: 50 };
+const asked = { text: "", rule: "", due: "", limit: 50 };
+const DUE = [["", "due whenever"], ["0", "overdue"], ["60000", "due within a minute"], ["600000", "due within 10 min"], ["3600000", "due within an hour"], ["86400000", "due within a day"]];
+const PAGES = 1_000;
 let open = null;
 
 export function moved([wait_id]) {
@@ -21,8 +23,9 @@ export function panel([wait_id]) {
   const more = h("div", { class: "more" });
   const search = h("input", { id: "search", type: "search", placeholder: "An id, or how a key begins", value: asked.text, autocomplete: "off", spellcheck: "false", "aria-label": "Search by id or key prefix" });
   const rule = h("select", { "aria-label": "Rule" }, h("option", { value: "" }, "every rule"));
+  const due = h("select", { "aria-label": "Due" }, DUE.map(([ms, text]) => h("option", { value: ms, selected: ms === asked.due }, text)));
   const box = h("div", { class: "waits" },
-    h("form", { class: "searchbar", role: "search", onsubmit: (event) => { event.preventDefault(); look(); } }, search, rule,
+    h("form", { class: "searchbar", role: "search", onsubmit: (event) => { event.preventDefault(); look(); } }, search, rule, due,
       h("span", { class: "dim", id: "wait-note" }, "\u00a0")),
     h("div", { class: "with-drawer" }, h("section", { class: "card flush" }, list, more), aside));
   let rows = [];
@@ -33,20 +36,41 @@ export function panel([wait_id]) {
     const mine = ++turn;
     asked.text = search.value.trim();
     asked.rule = rule.value;
+    asked.due = due.value;
+    const before = asked.due === "" ? null : Math.round(time.now() + Number(asked.due));
+    const where = { key_prefix: asked.text, rule: asked.rule, due_before: before, limit: asked.limit };
     try {
-      const page = api.get(api.query("v1/due", { key_prefix: asked.text, rule: asked.rule, limit: asked.limit }));
+      const page = api.get(api.query("v1/due", where));
+      const onKey = asked.text ? api.get(api.query("v1/waits", { ...where, key_prefix: null, key: asked.text })) : Promise.resolve({ waits: [] });
       const exact = asked.text ? api.get(`v1/waits/${api.id(asked.text)}`).catch((error) => {
         if (error.status === 404) return null;
         throw error;
       }) : Promise.resolve(null);
       const incidents = api.get("v1/incidents");
-      const [found, one, acts] = await Promise.all([page, exact, incidents]);
+      const [found, one, keyed, acts] = await Promise.all([page, exact, onKey, incidents]);
       if (mine !== turn || !box.isConnected) return;
       stopped = acts.stopped;
-      const others = found.waits.filter((wait) => wait.id !== one?.id);
-      show(one ? [one, ...others] : others, found.is_all);
+      const first = [...(one ? [one] : []), ...keyed.waits];
+      show(apart([...first, ...found.waits]), found.is_all);
+      if (!found.is_all && rows.length < asked.limit) await lookFurther(mine, where);
     } catch (error) {
       refused(error);
+    }
+  }
+
+  const apart = (waits) => [...new Map(waits.map((wait) => [wait.id, wait])).values()];
+
+  // Those due first were not enough: go through all of them, some at a time, as long as nobody asks for something else.
+  async function lookFurther(mine, where) {
+    let after = 0;
+    for (let i = 0; i < PAGES && after !== null; i++) {
+      const found = await api.get(api.query("v1/waits", { ...where, after }));
+      if (mine !== turn || !box.isConnected) return;
+      after = found.next;
+      const all = apart([...rows.map((one) => one.wait), ...found.waits]);
+      if (all.length > rows.length || after === null) show(all.slice(0, 500), after === null);
+      if (all.length >= asked.limit) return;
+      if (after !== null) say(document.getElementById("wait-note"), `looking further, ${f.short(after)} so far`);
     }
   }
 
@@ -122,10 +146,10 @@ export function panel([wait_id]) {
 
   let soon = 0;
   search.addEventListener("input", () => { clearTimeout(soon); soon = setTimeout(look, 180); });
-  rule.addEventListener("change", () => busy(rule, look));
+  for (const select of [rule, due]) select.addEventListener("change", () => busy(select, look));
   onOutcome(box, ended);
   time.every(500, box, tickAll);
-  time.every(5_000, box, () => { if (!search.matches(":focus")) look(); });
+  time.every(5_000, box, () => { if (!search.matches(":focus") && !asked.text && !asked.rule) look(); });
   setTimeout(() => { rulesKnown(); look(); open(wait_id); });
   return box;
 }
