@@ -169,6 +169,6 @@ class History:
 
 
 def _rule(name: str, about: dict[str, Any], arrays: Any, as_of: int) -> OfRule:
-    columns = [arrays[f"{about['place']}.{column}"] for column in COLUMNS]
-    seen = Observed(*columns, as_of, is_all_known=False)
+    columns: dict[str, Ints] = {column: arrays[f"{about['place']}.{column}"] for column in COLUMNS}
+    seen = Observed(**columns, as_of=as_of, is_all_known=False)
     return OfRule(name, seen, about["may_cancel"], about["keeps_alive"], about["within_ms"])

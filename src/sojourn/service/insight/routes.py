@@ -186,11 +186,12 @@ async def _shift(request: ApiRequest, body: dict[str, Any], note: str | None) ->
     rule, prefix = body.get("rule"), body.get("key_prefix")
     if rule is None and prefix is None:
         raise refused('neither rule nor key_prefix: that would be every wait; say so with "key_prefix": ""', "rule")
-    where = {
-        "rule": None if rule is None else a_text(rule, "rule"),
-        "key_prefix": None if prefix is None else a_text(prefix, "key_prefix"),
-    }
-    moved = await request.service.hub.shift(**where, by=duration(body.get("by"), "by"), note=note)
+    moved = await request.service.hub.shift(
+        rule=None if rule is None else a_text(rule, "rule"),
+        key_prefix=None if prefix is None else a_text(prefix, "key_prefix"),
+        by=duration(body.get("by"), "by"),
+        note=note,
+    )
     if not moved:
         raise Problem(
             409, "no waits", "there are no pending waits of that rule, or on such keys: nothing was done", "rule"

@@ -49,7 +49,8 @@ def timeline(files: Files, until: Position, wait: Told, acts: list[Incident]) ->
     found = headers(files, layout(files).segments)
     started = [header for header in found if header.stamp <= wait.opened_at]
     chosen = [header for header in found if not started or header.segment >= started[-1].segment]
-    steps, left, is_partial = [{"at": wait.opened_at, "what": "opened"}], MOST_BYTES, not started
+    steps: list[dict[str, Any]] = [{"at": wait.opened_at, "what": "opened"}]
+    left, is_partial = MOST_BYTES, not started
     for header, following in zip(chosen, [*chosen[1:], None], strict=True):
         size = until.offset if following is None else following.previous_end
         left -= size
