@@ -59,6 +59,7 @@ export function query(path, values) {
 }
 
 const MOST_PER_SECOND = 1_500;
+const SHOWN = 20;
 
 // Follows the outcomes after a number, for ever: what was missed while the line was down comes afterwards. A herd is
 // not followed one by one: nobody could read it, so one goes on behind it. Nor is anything while nobody looks.
@@ -81,7 +82,7 @@ export async function follow(after, onOutcome, onState) {
           line.abort();
           await until(() => !document.hidden);
           await pause(1_000);
-          last = (await get("v1/now?within=1h")).last_number;
+          last = Math.max(last, (await get("v1/now?within=1h")).last_number - SHOWN);
           break;
         }
       }

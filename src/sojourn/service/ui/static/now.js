@@ -41,7 +41,7 @@ export function panel() {
     const herds = last.herds.map((herd) => Math.round((herd.at - last.start) / last.width_ms));
     horizon(svg, width, height, tip, { ...last, herds, now: time.now() });
   });
-  const told = chart(170, "Outcomes as they were told", (svg, width, height, tip) => {
+  const told = chart(310, "Outcomes as they were told", (svg, width, height, tip) => {
     if (!last) return;
     stream(svg, width, height, tip, { rows: last[unit], unit_ms: unit === "seconds" ? 1_000 : 60_000, now: last.now_ms });
   });

@@ -18,18 +18,22 @@ export function drawer(wait_id, changed) {
 
   let turn = 0;
   let known = null;
+  let latest; // what is to be expected of it, as far as known
+  let acts = null; // made once: what somebody types there stays when the rest is drawn again
   async function load() {
     const mine = ++turn;
     const isLast = () => mine === turn && box.isConnected;
     const path = `v1/waits/${api.id(wait_id)}`;
     try {
-      const [wait, explained, line, acts] = await Promise.all([api.get(path), api.get(`${path}/explain`), api.get(`${path}/timeline`), api.get("v1/incidents")]);
+      const [wait, explained, line, incidents] = await Promise.all([api.get(path), api.get(`${path}/explain`), api.get(`${path}/timeline`), api.get("v1/incidents")]);
       if (!isLast()) return;
       known = { wait, line };
-      show(wait, explained.text, line, acts.stopped[wait.rule], null);
+      const since = incidents.stopped[wait.rule];
+      show(wait, explained.text, line, since, wait.status === "pending" ? latest : null);
       if (wait.status === "pending") {
         const outlook = await api.get(`${path}/outlook`).catch(() => null);
-        if (isLast() && outlook) show(wait, explained.text, line, acts.stopped[wait.rule], outlook);
+        latest = outlook;
+        if (isLast()) show(wait, explained.text, line, since, outlook);
       }
     } catch (error) {
       if (known?.wait.outcome && error.status === 404) return; // without an id of its own, nobody knows it any more
@@ -48,20 +52,26 @@ export function drawer(wait_id, changed) {
         since !== undefined && wait.status === "pending" ? h("span", { class: "chip stopped" }, "clock stopped") : null),
       h("p", { class: "explained", id: "explained" }, sentence),
       picture.box,
-      outlook ? expected(outlook) : null,
-      wait.status === "pending" ? actions(wait) : null,
+      outlook ? expected(outlook) : outlook === undefined ? h("p", { class: "dim" }, "Looking at how long such waits take…") : null,
+      wait.status === "pending" ? (acts ??= actions(wait)) : null,
       h("h3", {}, "What has come"),
-      h("ol", { class: "steps" }, line.steps.map((step) => stepRow(step))),
+      h("ol", { class: "steps" }, line.steps.map((step) => stepRow(step, wait))),
       line.is_partial ? h("p", { class: "dim" }, "The log is too long to look through all of it, or does not go back so far.") : null,
       h("h3", {}, "Facts"),
       h("dl", { class: "facts" }, facts(wait, since).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
       wait.payload === null ? null : [h("h3", {}, "Payload"), h("pre", { class: "payload", id: "payload", tabindex: "0" }, JSON.stringify(wait.payload, null, 2))]);
   }
 
-  const stepRow = (step) => h("li", { class: `step ${step.what} ${step.note === "counted" ? "counted" : ""}` },
+  // a near miss says by how much
+  const missed = ({ note, at }, wait) => {
+    if (note === "after it had ended") return `${f.span(at - wait.outcome.at)} after it had ended`;
+    return note === "before it was opened" ? `${f.span(wait.opened_at - at)} before it was opened` : note;
+  };
+
+  const stepRow = (step, wait) => h("li", { class: `step ${step.what} ${step.note === "counted" ? "counted" : ""}` },
     h("i", { class: "dot" }),
     h("span", {}, step.what === "signal" ? [h("b", {}, step.kind), step.source === null ? "" : ` from ${step.source}`, step.value === null ? "" : `, ${step.value}`] : h("b", {}, WORDS[step.what] ?? step.what),
-      step.what === "signal" && step.note !== "counted" ? h("em", { class: "miss" }, ` ${step.note}`) : null,
+      step.what === "signal" && step.note !== "counted" ? h("em", { class: "miss" }, ` ${missed(step, wait)}`) : null,
       step.by_ms ? h("em", {}, ` by ${f.span(step.by_ms)}`) : null),
     h("time", { class: "dim", title: f.atFull(step.at) }, f.atDay(step.at), ":", String(new Date(step.at).getSeconds()).padStart(2, "0")));
 

@@ -98,7 +98,8 @@ function card(id, changed) {
   async function deliveries() {
     const pages = await Promise.all(["dead", "waiting"].map((status) => api.get(`${path}/deliveries?status=${status}&limit=${SHOWN}`)));
     const delivered = await api.get(`${path}/deliveries?status=delivered&limit=1000`);
-    return [...pages.flatMap((page) => page.deliveries), ...delivered.deliveries.slice(-8).reverse()];
+    const all = [...pages.flatMap((page) => page.deliveries), ...delivered.deliveries.slice(-8).reverse()];
+    return [...new Map(all.map((one) => [one.number, one])).values()]; // one may have been delivered meanwhile
   }
 
   async function show(hook) {
