@@ -63,9 +63,10 @@ def test_the_first_paint_takes_less_than_a_second(browser: Any, full: Running) -
 @pytest.mark.parametrize("path", ["/v1/now?within=2min", "/v1/now?within=1h", "/v1/now?within=60days", "/v1/due"])
 def test_an_update_takes_less_than_100_ms(full: Running, path: str) -> None:
     took_ms = []
-    for _ in range(20):
+    for i in range(20):
+        asked = f"{path}&buckets={60 + i}" if "now" in path else path  # another one each time: none is shared
         began = time.perf_counter()
-        with urllib.request.urlopen(full.address + path) as response:
+        with urllib.request.urlopen(full.address + asked) as response:
             json.loads(response.read())
         took_ms.append((time.perf_counter() - began) * 1_000)
     print(f"\n{path}: median {statistics.median(took_ms):.1f} ms, at most {max(took_ms):.1f} ms")
