@@ -25,9 +25,9 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Running]:
-    """One for all tests of a module: each uses keys of its own."""
+    """One for all tests: each uses keys of its own."""
     with running(tmp_path_factory.mktemp("data"), webhooks_to=("127.0.0.0/8",)) as one:
         yield one
 

@@ -136,7 +136,7 @@ export function panel() {
     requestAnimationFrame(sweep);
   }
 
-  const row = (outcome) => h("li", { class: "fresh" },
+  const row = (outcome) => h("li", { class: "fresh", data: { number: outcome.number } },
     h("i", { class: `dot ${outcome.outcome}` }),
     h("span", { class: "feed-key" }, outcome.key),
     h("span", { class: "feed-rule dim" }, outcome.rule),
@@ -147,7 +147,8 @@ export function panel() {
   const waiting = [];
   function flush() {
     if (!waiting.length) return;
-    const fresh = waiting.splice(0).slice(-FEED).reverse();
+    const shown = new Set([...feed.children].map((one) => Number(one.dataset.number)));
+    const fresh = waiting.splice(0).filter((outcome) => !shown.has(outcome.number)).slice(-FEED).reverse();
     feed.prepend(...fresh.map(row));
     while (feed.children.length > FEED) feed.lastChild.remove();
     say(feedNote, "");
