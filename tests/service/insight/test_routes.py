@@ -170,6 +170,7 @@ def test_incidents_are_done_listed_and_undone(tmp_path: Path) -> None:
         ("GET", "/v1/now?far=1h", None, 422, "far"),
         ("POST", "/v1/what-if", {"rule": "nobody", "within": "1 h"}, 404, "rule"),
         ("POST", "/v1/what-if", {"rule": "shipped", "within": []}, 422, "within"),
+        ("POST", "/v1/what-if", {"rule": "shipped", "within": "900000 weeks"}, 422, "within"),
         ("POST", "/v1/recommend", {"rule": "shipped", "share": 2}, 422, "share"),
         ("POST", "/v1/incidents", {"act": "explode"}, 422, "act"),
         ("POST", "/v1/incidents", {"act": "stop", "rule": "nobody"}, 422, "rule"),

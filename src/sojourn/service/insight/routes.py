@@ -46,6 +46,12 @@ def _within(request: ApiRequest) -> int:
     return ms
 
 
+def _not_too_long(ms: int, field: str) -> int:
+    if ms > LONGEST_MS:
+        raise refused(f"{field} is {ms:,} ms, which is more than ten years", field)
+    return ms
+
+
 async def due(request: ApiRequest) -> Response:
     request.allow("rule", "key_prefix", "due_before", "limit")
     before = request.query_params.get("due_before")
@@ -112,7 +118,7 @@ async def what_if(request: ApiRequest) -> Response:
     given = asked if isinstance(asked, list) else [asked]
     if not 0 < len(given) <= MOST_DEADLINES:
         raise refused(f"within has {len(given)} deadlines; between 1 and {MOST_DEADLINES} are allowed", "within")
-    deadlines = [duration(one, "within") for one in given]
+    deadlines = [_not_too_long(duration(one, "within"), "within") for one in given]
     rule = await _rule(request, body)
     loop = asyncio.get_running_loop()
     tried = [await loop.run_in_executor(None, rule.what_if, within_ms) for within_ms in deadlines]
@@ -189,7 +195,7 @@ async def _shift(request: ApiRequest, body: dict[str, Any], note: str | None) ->
     moved = await request.service.hub.shift(
         rule=None if rule is None else a_text(rule, "rule"),
         key_prefix=None if prefix is None else a_text(prefix, "key_prefix"),
-        by=duration(body.get("by"), "by"),
+        by=_not_too_long(duration(body.get("by"), "by"), "by"),
         note=note,
     )
     if not moved:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from ...durable.files import Files
 from ...durable.incidents import FAR, Incident
 from ...durable.segments import Header, Position, headers, layout, segment_name
 from ...durable.wait import Wait
+from ..shapes import json_bytes
 
 MOST_BYTES = 512 * 2**20
 """Of the log that are looked through for one wait."""
@@ -66,7 +66,7 @@ def timeline(files: Files, until: Position, wait: Told, acts: list[Incident]) ->
 
 def _steps(files: Files, header: Header, size: int, wait: Told) -> Iterator[dict[str, Any]]:
     data = files.read(segment_name(header.segment), 0, size)
-    needles = [json.dumps(key, ensure_ascii=False).encode() for key in wait.keys]
+    needles = [json_bytes(key) for key in wait.keys]
     extended = b",%d," % wait.seq
     if not any(needle in data for needle in (*needles, extended)):
         return
