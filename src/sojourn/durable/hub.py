@@ -19,6 +19,7 @@ from ..purgatory.purgatory import OnError, log_error
 from ..rules import Condition, Event, Rule
 from ..rules.duration import Duration, duration_ms
 from ..timer import LatenessHistogram, SystemTimer
+from .cold import WAIT_BYTES
 from .engine import Engine
 from .files import DiskFiles, Files
 from .outcomes import check_cursor
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ..rules.event import Number, Source
 
 SEGMENT_BYTES = 64 * 2**20
+MEMORY = 512 * 2**20
 
 
 class DurableStats(NamedTuple):
@@ -68,6 +70,7 @@ class DurableFace:
     `recover_grace`  how long after a start nothing expires, so that senders can deliver what they could not, with `at`.
     `max_step`       a jump of the wall clock ahead beyond that is not followed until `confirm_step()`.
     `keep`           how long outcomes and events stay in the log; `keep_bytes` limits its size.
+    `memory`         about how many bytes pending waits may take in memory: those due later are in an index on the disk.
     `clock`          for tests: a `ManualClock` runs everything in virtual time, and in the calling thread.
     `on_error`       told the wait and what one of its callbacks raised, or which early signal it could not use.
 
@@ -91,6 +94,7 @@ class DurableFace:
         max_step: Duration = "7 days",
         keep: Duration = "7 days",
         keep_bytes: int | None = None,
+        memory: int = MEMORY,
         segment_bytes: int = SEGMENT_BYTES,
         clock: Clock | None = None,
         on_error: OnError = log_error,
@@ -98,6 +102,7 @@ class DurableFace:
         check_name(name)
         check_whole("remember_most", remember_most, 0, NO_LIMIT)
         check_whole("remember_ids_most", remember_ids_most, 1, NO_LIMIT)
+        check_whole("memory", memory, 0, 2**62)
         check_whole("segment_bytes", segment_bytes, 1, 2**40)
         if max_pending is not None:
             check_whole("max_pending", max_pending, 0, NO_LIMIT)
@@ -122,6 +127,7 @@ class DurableFace:
                 settings=settings,
                 max_step_ms=duration_ms(max_step),
                 gathers=not isinstance(clock, ManualClock),
+                most_in_memory=memory // WAIT_BYTES,
                 upkeep={"segment_bytes": segment_bytes, "keep_ms": duration_ms(keep), "keep_bytes": keep_bytes},
             )
         except BaseException:
@@ -156,7 +162,7 @@ class DurableFace:
     @property
     def pending(self) -> int:
         """How many waits are pending. Exact, O(1)."""
-        return len(self._engine.state.waits)
+        return self._engine.state.pending
 
     @property
     def timer(self) -> SystemTimer:
@@ -349,15 +355,7 @@ class DurableHub(DurableFace, Hub):  # type: ignore[misc]
 
 
 def listed(state: State, key: str | None, rule: str | None, due_before: int | None) -> list[Wait]:
-    found: Iterable[Wait] = state.waits.values() if key is None else state.watching(key)
-    return sorted(
-        (
-            wait
-            for wait in found
-            if (rule is None or wait.rule == rule) and (due_before is None or wait.deadline < due_before)
-        ),
-        key=lambda wait: wait.deadline,
-    )
+    return sorted(state.listed(key, rule, due_before), key=lambda wait: (wait.deadline, wait.seq))
 
 
 def explained(state: State, id: Wait | str, now_ms: int) -> str:
@@ -370,4 +368,4 @@ def explained(state: State, id: Wait | str, now_ms: int) -> str:
 def counted(state: State) -> tuple[int, int, int, int, int]:
     remembered = 0 if state.memory is None else len(state.memory)
     counts = state.counts
-    return len(state.waits), counts["completed"], counts["expired"], counts["cancelled"], remembered
+    return state.pending, counts["completed"], counts["expired"], counts["cancelled"], remembered

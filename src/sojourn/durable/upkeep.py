@@ -1,7 +1,7 @@
-"""Upkeep: when a segment is full, a snapshot of all before it, and retention.
+"""Upkeep: when a segment is full, the index is brought forward to its end; now and then a snapshot; and retention.
 
-A snapshot is made from the last one and the sealed segments, not from the running hub: so it is never ahead of the log,
-and nobody waits for it.
+The index is brought forward by replaying the sealed segments on it, not from the running hub: so it is never ahead of
+the log, nobody waits for it, and only what these segments concern is in memory twice. A snapshot is a copy of the index.
 """
 
 from __future__ import annotations
@@ -10,12 +10,19 @@ import threading
 from collections.abc import Callable
 
 from ..errors import StorageError
+from .cold import Cold
 from .files import Files
+from .index import Index
 from .log import Log
-from .recovery import recover
+from .recovery import bring_forward, recover
 from .segments import Header, Position, headers, layout, segment_name, snapshot_name
 from .snapshot import write_snapshot
+from .state import State
 
+RETRY_MS = 10_000
+"""How long to leave a disk alone that has failed."""
+SEGMENTS_MOST = 8
+"""Segments that a recovery may have to read before a new snapshot is made: each start begins one, however small."""
 SNAPSHOTS_KEPT = 2
 """The one before the last is there in case the last is damaged."""
 
@@ -36,6 +43,8 @@ class Upkeep:
         segment_bytes: int,
         keep_ms: int,
         keep_bytes: int | None,
+        index: Index,
+        most: int,
         before_removal: Callable[[str], bool] | None = None,
     ) -> None:
         self._files = files
@@ -44,34 +53,70 @@ class Upkeep:
         self._in_background = in_background
         self._segment_bytes = segment_bytes
         self._keep_ms, self._keep_bytes = keep_ms, keep_bytes
+        self._index, self._most = index, most
         self._before_removal = before_removal
         self._working: threading.Thread | None = None
+        self._retry_at = 0
+        self.is_forward = False
+        """Whether the index has been brought to the start of the last segment that was begun."""
 
-    def is_due(self) -> bool:
-        return self._log.position.offset >= self._segment_bytes
+    @property
+    def is_working(self) -> bool:
+        return self._working is not None and self._working.is_alive()
+
+    def is_due(self, cold: Cold) -> bool:
+        """Whether a new segment should begin: this one is full, or too much has changed since the index."""
+        if self._log.position.offset >= self._segment_bytes:
+            return True
+        return len(cold.changed) > cold.most_changed and not self.is_working and self._now_ms() >= self._retry_at
 
     def segment_started(self) -> None:
-        """The segments before this one are sealed: see to them, in the background if there are clocks that tick."""
-        if not self._in_background:
-            self._work()
-        elif self._working is None or not self._working.is_alive():
-            self._working = threading.Thread(target=self._work, name="sojourn-upkeep", daemon=True)
-            self._working.start()
+        """The segments before this one are sealed: see to them, in the background if there are clocks that tick.
 
-    def close(self) -> None:
+        Not while those before are still being seen to.
+        """
+        self.is_forward = False
+        segment = self._log.position.segment
+        if self._in_background:
+            self._working = threading.Thread(target=self._work, args=(segment,), name="sojourn-upkeep", daemon=True)
+            self._working.start()
+        else:
+            self._work(segment)
+
+    def join(self) -> None:
         """Wait for what is being done."""
         if self._working is not None:
             self._working.join()
 
-    def _work(self) -> None:
+    def _work(self, segment: int) -> None:
         try:
             found = headers(self._files, layout(self._files).segments)
-            snapshot_at(self._files, found[-1])
+            (header,) = (header for header in found if header.segment == segment)
+            state = self._fold(header)
+            self.is_forward = True
+            if self._is_snapshot_due(found, segment):
+                write_snapshot(self._files, segment, state)
             self._remove_old(found)
         except (OSError, StorageError) as error:  # tried again with the next segment; the log has everything
             import logging  # noqa: PLC0415
 
+            self._retry_at = self._now_ms() + RETRY_MS
             logging.getLogger("sojourn.durable").error("%s: no snapshot was made: %s", self._files, error)
+
+    def _fold(self, header: Header) -> State:
+        """Bring the index to the start of that segment."""
+        end = Position(header.segment - 1, header.previous_end)
+        state = recover(self._files, until=end, index=self._index, most=self._most, is_shared=True).state
+        bring_forward(state, Position(header.segment, 0), header)
+        return state
+
+    def _is_snapshot_due(self, found: list[Header], segment: int) -> bool:
+        """Whether the log since the last one has grown as large as that, so that writing is in proportion."""
+        last = max(layout(self._files).snapshots, default=0)
+        since = [header.segment for header in found if last <= header.segment < segment]
+        size = sum(self._files.size(segment_name(number)) for number in since)
+        least = self._segment_bytes if len(since) <= SEGMENTS_MOST else 0
+        return size >= max(least, self._files.size(snapshot_name(last)) if last else 0)
 
     def _remove_old(self, found: list[Header]) -> None:
         """Remove snapshots beyond the last two, and then the segments before these, as far as retention says."""
