@@ -222,13 +222,17 @@ class Cold:
 
     def leave(self, most: int) -> None:
         """Let some go: those that are not among the soonest."""
-        waits, cutoff = self._state.waits, self.index.cutoff
+        waits, soon = self._state.waits, max(self.index.cutoff, self.near)
         for _ in range(min(most, len(self._leaving))):
             seq = self._leaving.pop()
             wait = waits.get(seq)
-            if wait is not None and (wait._due, seq) > cutoff and seq not in self.changed and wait._callbacks is None:
+            if wait is not None and (wait._due, seq) > soon and self._is_written(seq) and wait._callbacks is None:
                 del wait  # so that, but for us, only those who hold it refer to it
                 self._put_down(seq)
+
+    def _is_written(self, seq: int) -> bool:
+        """Whether the index has what a wait in memory is."""
+        return seq not in self.changed and seq not in self.frozen
 
     def _put_down(self, seq: int) -> None:
         state = self._state

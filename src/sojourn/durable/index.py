@@ -46,7 +46,7 @@ CREATE INDEX by_plan ON waits (plan, due);
 CREATE INDEX by_cancelled ON waits (seq) WHERE cancelled;
 CREATE TABLE by_key (key TEXT, seq INTEGER, PRIMARY KEY (key, seq)) WITHOUT ROWID;
 CREATE TABLE by_id (id TEXT, seq INTEGER, PRIMARY KEY (id, seq)) WITHOUT ROWID;
-CREATE TABLE parts (n INTEGER PRIMARY KEY, type INTEGER, body BLOB);
+CREATE TABLE parts (n INTEGER PRIMARY KEY, type INTEGER, crc INTEGER, body BLOB);
 CREATE TABLE cancels (n INTEGER PRIMARY KEY, stamp INTEGER, seqs BLOB);
 """
 
@@ -94,8 +94,14 @@ class Index:
     def _load(self) -> None:
         mark = self._about("mark")
         self.mark = None if mark is None else Mark(*json.loads(mark))
-        capacity, added = json.loads(self._about("filter") or f"[{SMALLEST_FILTER}, 0]")
-        self.filter = Filter(capacity, self._about("bits"), added)
+        bits = self._about("bits")
+        if bits is None:
+            self.filter = Filter(SMALLEST_FILTER)
+            return
+        capacity, added, crc = json.loads(self._about("filter"))
+        if crc32(bits) != crc:
+            raise sqlite3.DatabaseError("the filter is damaged")
+        self.filter = Filter(capacity, bits, added)
 
     def clear(self) -> None:
         """Throw everything away, and begin anew."""
@@ -181,7 +187,10 @@ class Index:
             last = found[-1][0]
 
     def parts(self) -> list[tuple[int, bytes]]:
-        return self._ask("SELECT type, body FROM parts ORDER BY n")
+        found = self._ask("SELECT type, crc, body FROM parts ORDER BY n")
+        if any(crc32(body) != crc for _, crc, body in found):
+            raise self._broken("is damaged")
+        return [(type_, body) for type_, _, body in found]
 
     def cancels(self) -> list[tuple[int, array[int]]]:
         found = self._ask("SELECT stamp, seqs FROM cancels ORDER BY n")
@@ -260,11 +269,13 @@ class Index:
             self._renew_filter(2 * mark.pending)
         self._write("DELETE FROM parts")
         self._write("DELETE FROM cancels")
-        self._write_many("INSERT INTO parts (type, body) VALUES (?, ?)", parts)
+        checked = ((type_, crc32(body), body) for type_, body in parts)
+        self._write_many("INSERT INTO parts (type, crc, body) VALUES (?, ?, ?)", checked)
         cancelled = [(stamp, seqs.tobytes()) for stamp, seqs in cancels]
         self._write_many("INSERT INTO cancels (stamp, seqs) VALUES (?, ?)", cancelled)
-        self._set("filter", json.dumps([self.filter.capacity, self.filter.added]))
-        self._set("bits", self.filter.to_bytes())
+        bits = self.filter.to_bytes()
+        self._set("filter", json.dumps([self.filter.capacity, self.filter.added, crc32(bits)]))
+        self._set("bits", bits)
         self._set("mark", json.dumps(mark))
         self.mark = mark
 

@@ -51,25 +51,38 @@ def recover(
     made anew if not, unless it `is_shared` with a hub that reads it; then only about `most` waits are in memory. Without
     one all are.
     """
+    new_state = partial(_new_state, owner, known, index, most)
     with no_garbage_collection():
-        there = layout(files)
-        found = headers(files, there.segments)
-        if until is not None:
-            found = [header for header in found if header.segment <= until.segment]
-        new_state = partial(_new_state, owner, known, index, most)
-        if index is not None and (place := _place_of(index, files, found, until)) is not None:
-            state, start, snapshot, passed_over = new_state(), place, place.segment, list[str]()
-            read_index(state, index)
-        elif is_shared and index is not None and index.mark is not None:
-            raise StorageError(f"{index.path or 'the index'} does not belong to this log any more")
-        else:
-            state, snapshot, passed_over = _last_snapshot(files, there, found, new_state)
-            start = Position(found[0].segment if snapshot is None and found else snapshot or 0, 0)
-        tail, count = replay(files, found, start, state, until)
-        if state.cold is not None and known:
-            state.cold.of_seqs(state._known)
-        publish([wait for wait in state.ids.values() if wait._row is not None])
-        return Recovered(state, tail, snapshot, count, passed_over)
+        try:
+            return _recovered(files, new_state, until, is_shared)
+        except StorageError:
+            if index is None or not index.is_broken or is_shared:
+                raise
+            return _recovered(files, new_state, until)  # without what was in the index
+
+
+def _recovered(
+    files: Files, new_state: Callable[[], State], until: Position | None, is_shared: bool = False
+) -> Recovered:
+    there = layout(files)
+    found = headers(files, there.segments)
+    if until is not None:
+        found = [header for header in found if header.segment <= until.segment]
+    state, passed_over = new_state(), list[str]()
+    start = snapshot = None
+    if state.cold is not None and (start := _place_of(state.cold.index, files, found, until)) is not None:
+        read_index(state, state.cold.index)
+        snapshot = start.segment
+    elif is_shared and state.cold is not None and state.cold.index.mark is not None:
+        raise StorageError(f"{state.cold.index.path or 'the index'} does not belong to this log any more")
+    else:
+        state, snapshot, passed_over = _last_snapshot(files, there, found, new_state)
+        start = Position(found[0].segment if snapshot is None and found else snapshot or 0, 0)
+    tail, count = replay(files, found, start, state, until)
+    if state.cold is not None and state._known:
+        state.cold.of_seqs(list(state._known))
+    publish([wait for wait in state.ids.values() if wait._row is not None])
+    return Recovered(state, tail, snapshot, count, passed_over)
 
 
 def _new_state(owner: Any, known: dict[int, Wait] | None, index: Index | None, most: int) -> State:

@@ -68,7 +68,7 @@ class Upkeep:
         """Whether a new segment should begin: this one is full, or too much has changed since the index."""
         if self._log.position.offset >= self._segment_bytes:
             return True
-        return len(cold.changed) > cold.most_changed and not self.is_working and self._now_ms() >= self._retry_at
+        return len(cold.changed) >= cold.most_changed and not self.is_working and self._now_ms() >= self._retry_at
 
     def segment_started(self) -> None:
         """The segments before this one are sealed: see to them, in the background if there are clocks that tick.
@@ -78,10 +78,13 @@ class Upkeep:
         self.is_forward = False
         segment = self._log.position.segment
         if self._in_background:
-            self._working = threading.Thread(target=self._work, args=(segment,), name="sojourn-upkeep", daemon=True)
-            self._working.start()
+            self._begin(lambda: self._work(segment))
         else:
             self._work(segment)
+
+    def _begin(self, work: Callable[[], None]) -> None:
+        self._working = threading.Thread(target=work, name="sojourn-upkeep", daemon=True)
+        self._working.start()
 
     def join(self) -> None:
         """Wait for what is being done."""
