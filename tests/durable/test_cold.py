@@ -36,7 +36,7 @@ class LateUpkeep:
     def _begin(self, work: Callable[[], None]) -> None:
         self.work = work
 
-    def finish(self) -> None:
+    def finish(self, timeout_s: float | None = None) -> None:
         if self.work is not None:
             self.work()
             self.work = None

@@ -246,11 +246,11 @@ class Cold:
             del state.ids[wait.given_id]
         self._guests.discard(seq)
         del wait
-        if (wait := held()) is not None:  # somebody holds it, and may hang a callback on it
-            self.partial.update(key for key in wait.keys if key not in state.by_key)
-            state.enter(wait)
-            if wait.given_id is not None:
-                state.ids[wait.given_id] = wait
+        if (kept := held()) is not None:  # somebody holds it, and may hang a callback on it
+            self.partial.update(key for key in kept.keys if key not in state.by_key)
+            state.enter(kept)
+            if kept.given_id is not None:
+                state.ids[kept.given_id] = kept
 
     # The index
 

@@ -44,8 +44,10 @@ TELL_MOST_AT_ONCE = 20_000
 """Outcomes of one request that are told before it is answered."""
 MOVE_MOST = 1_000
 """Waits that leave memory, and that come in before they are due, with one group."""
-CROWD = 4
-"""How many times more than planned may have changed since the index, before a group waits for upkeep."""
+CROWD = 2
+"""How many times more than planned may have changed since the index, before groups wait for upkeep."""
+CROWD_WAIT_S = 0.05
+"""How long each waits; when there are twice as many, as long as it takes."""
 LEAD_MS = 10_000
 """How long before they are due waits come in from the index."""
 RETRY_MS = 1_000
@@ -98,8 +100,7 @@ class Engine:
         try:
             self.index = Index(str(files.folder / NAME) if isinstance(files, DiskFiles) else "")
             recovered_from = self._recover(sync, max_step_ms)
-            about_index = {"index": self.index, "most": self._most}
-            self._upkeep = Upkeep(files, self.log, self.now_ms, in_background=gathers, **about_index, **upkeep)
+            self._upkeep = Upkeep(files, self.log, self.now_ms, self.index, self._most, in_background=gathers, **upkeep)
             self.outcomes = Outcomes(files, self.state.next_number)
             self.committer = Committer(self._commit, self.now_ms, GROUP_MOST, gathers)
             self.submit(lambda stamp: self.record(r.START, [stamp, settings._asdict(), me]))
@@ -179,8 +180,8 @@ class Engine:
         try:
             if self._is_open:
                 self.committer.submit(Request(self._end_grace))
-        except DiskError:
-            pass  # it has been reported, and is tried again
+        except (DiskError, PurgatoryClosedError):
+            pass  # it has been reported, and is tried again; or there is no need any more
 
     def close(self) -> list[Wait]:
         """Stop; return what is pending, and stays so in the folder."""
@@ -261,8 +262,9 @@ class Engine:
     def _see_to_memory(self, stamp: int) -> None:
         """Let waits go that the index has by now, and others come in; wait for upkeep if it is too far behind."""
         cold = self._cold
-        if len(cold.changed) > CROWD * cold.most_changed:
-            self._upkeep.join()
+        crowd = len(cold.changed) / cold.most_changed
+        if crowd > CROWD:
+            self._upkeep.join(CROWD_WAIT_S if crowd < 2 * CROWD else None)
         self._thaw()
         cold.leave(MOVE_MOST)
         if self._has_room:

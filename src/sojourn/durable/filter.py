@@ -12,7 +12,7 @@ WORD = 0xFFFFFFFFFFFFFFFF
 
 
 class Filter:
-    """A Bloom filter of 64-bit words, four bits in one word for each text: about one in a hundred is let through wrongly.
+    """A Bloom filter of 64-bit words, four bits in one word for each text. About one text in a hundred passes wrongly.
 
     Never says no to a text that was added. Nothing can be taken out: it is made anew when it is full.
     """

@@ -200,7 +200,8 @@ class Index:
         rows = self._ask(f"SELECT seq, shifts, crc, row {sql}", arguments)
         for seq, _, crc, text in rows:
             self._check(seq, crc, text)
-        return [Found(seq, shifts, json.loads(text)) for seq, shifts, _, text in rows]
+        decoded = json.loads(f"[{','.join([text for *_, text in rows])}]")  # all at once: much quicker than each
+        return [Found(seq, shifts, row) for (seq, shifts, _, _), row in zip(rows, decoded, strict=True)]
 
     def _check(self, seq: int, crc: int, text: str) -> None:
         if crc32(text.encode()) != crc:

@@ -47,9 +47,8 @@ def recover(
     """The state that follows from a folder; an empty one from an empty folder. Nothing is written but the index.
 
     `known` are waits that people hold: those that are still in the log are used again. `until` is where the log ends,
-    if that is known: whatever is behind it does not count. With an `index`, it is used if it belongs to this log, and
-    made anew if not, unless it `is_shared` with a hub that reads it; then only about `most` waits are in memory. Without
-    one all are.
+    if that is known: whatever is behind it does not count. Without an `index` all waits are in memory; with one about
+    `most`. It is used if it belongs to this log, and made anew if not, unless it `is_shared` with a hub that reads it.
     """
     new_state = partial(_new_state, owner, known, index, most)
     with no_garbage_collection():

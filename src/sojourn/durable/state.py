@@ -14,14 +14,14 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DamagedError
-from ..hub._law import hear, last_instant, unmet
+from ..hub._law import hear, hear_single, last_instant, unmet
 from ..hub._memory import Memory
 from ..hub._plan import Plan
 from ..rules import Event, Rule
 from . import records as r
 from .due import Due
-from .where import Where
 from .wait import Wait
+from .where import Where
 
 if TYPE_CHECKING:
     from ..rules.outcome import Ending
@@ -45,8 +45,8 @@ class State:
     """Rules, pending waits, remembered signals and ids, and the next numbers.
 
     Invariants (`check`): a wait is on the lists of its keys and expected in `due` iff it is pending and in memory; what
-    has ended is `untold` until a record tells it; numbers of outcomes have no gaps. All waits are in memory, unless there
-    is a `cold` part: then whoever looks for one asks it first.
+    has ended is `untold` until a record tells it; numbers of outcomes have no gaps. All pending waits are in memory,
+    unless there is a `cold` part: then whoever looks for one asks it first.
     """
 
     def __init__(self, owner: Owner | None = None, known: dict[int, Wait] | None = None) -> None:
@@ -194,12 +194,18 @@ class State:
 
     def _spread(self, at: int, key: str, kind: str, source: Any, value: Any, before_seq: int) -> None:
         """Let a signal count for all who waited on its key when it came."""
+        if self.memory is None and key not in self.by_key:
+            return
         event = Event(key, kind, at, source, number_of(value))
         if self.memory is not None:
             self.memory.keep(event, self.memory.look(key))
         for wait in tuple(self._watching(key)):
             plan = wait._plan
-            if kind in plan.kinds and wait.seq < before_seq and plan.refusal(event) is None:
+            if kind not in plan.kinds or wait.seq >= before_seq:
+                continue
+            if plan.single is not None:
+                hear_single(wait, at)
+            elif plan.refusal(event) is None:
                 self.note_change(wait.seq)
                 hear(wait, event)
 
@@ -308,9 +314,7 @@ class State:
             return True
         return any(self.matching(rule, key_prefix))
 
-    def count_matching(
-        self, rule: str | None, key_prefix: str | None, stamp: int, can: Callable[[Wait], bool]
-    ) -> int:
+    def count_matching(self, rule: str | None, key_prefix: str | None, stamp: int, can: Callable[[Wait], bool]) -> int:
         """How many of them, anywhere, can be cancelled or moved."""
         count = 0
         if self.cold is not None:

@@ -1,7 +1,7 @@
 """Upkeep: when a segment is full, the index is brought forward to its end; now and then a snapshot; and retention.
 
 The index is brought forward by replaying the sealed segments on it, not from the running hub: so it is never ahead of
-the log, nobody waits for it, and only what these segments concern is in memory twice. A snapshot is a copy of the index.
+the log, nobody waits for it, and only what these segments concern is in memory twice. A snapshot is a copy of it.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class Upkeep:
         files: Files,
         log: Log,
         now_ms: Callable[[], int],
+        index: Index,
+        most: int,
         *,
         in_background: bool,
         segment_bytes: int,
         keep_ms: int,
         keep_bytes: int | None,
-        index: Index,
-        most: int,
         before_removal: Callable[[str], bool] | None = None,
     ) -> None:
         self._files = files
@@ -86,10 +86,10 @@ class Upkeep:
         self._working = threading.Thread(target=work, name="sojourn-upkeep", daemon=True)
         self._working.start()
 
-    def join(self) -> None:
+    def join(self, timeout_s: float | None = None) -> None:
         """Wait for what is being done."""
         if self._working is not None:
-            self._working.join()
+            self._working.join(timeout_s)
 
     def _work(self, segment: int) -> None:
         try:
