@@ -42,8 +42,8 @@ class Hub:
     def version(self) -> str:
         return sj.__version__
 
-    def open(self, folder: Path) -> Store:
-        return HubStore(folder)
+    def open(self, folder: Path, **options: Any) -> Store:
+        return HubStore(folder, **options)
 
     def abandon(self, store: Store) -> None:
         """The end of this process does it: the lock goes with it, and nothing else is said."""

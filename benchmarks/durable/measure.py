@@ -18,9 +18,13 @@ BATCH = 1_000
 CALLERS = 64
 CALLS = 20_000
 """Waits of all callers together, at most."""
+BULK = 200_000
+"""Waits in batches, at most."""
 SINGLES = 400
 SIGNALS = 50_000
 """Signals beside so many pending, at most."""
+MEMORY = 128 * 2**20
+"""For waits, where the memory of the process is measured: there are other things in it, and upkeep."""
 
 Row = dict[str, Any]
 
@@ -71,7 +75,7 @@ def single(peer: Peer, folder: Path, n: int) -> list[Row]:
 
 def bulk(peer: Peer, folder: Path, n: int) -> list[Row]:
     """In batches of 1,000: all open, then all signalled."""
-    store = peer.open(folder)
+    store, n = peer.open(folder), min(n, BULK)
     opened = timed(lambda: [store.wait_many(keys) for keys in batches(n)])
     told = 0
 
@@ -122,7 +126,7 @@ def cancel(peer: Peer, folder: Path, n: int) -> list[Row]:
 
 def pending(peer: Peer, folder: Path, n: int) -> list[Row]:
     """Beside n pending: memory, and signals in batches, to waits at random and to keys that nobody waits on."""
-    store = peer.open(folder)
+    store = peer.open(folder, memory=MEMORY)
     opened = timed(lambda: [store.wait_many(keys) for keys in batches(n)])
     count = min(SIGNALS, n // 2) // BATCH * BATCH or n // 2
     chosen = random.Random(1).sample(range(n), count)

@@ -93,7 +93,7 @@ class RedisByHand:
         said = subprocess.run([_server(), "--version"], capture_output=True, text=True, check=True).stdout
         return next(word[2:] for word in said.split() if word.startswith("v="))
 
-    def open(self, folder: Path) -> Store:
+    def open(self, folder: Path, **options: int) -> Store:
         return RedisStore(folder, _server())
 
     def abandon(self, store: Store) -> None:

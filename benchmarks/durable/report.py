@@ -38,7 +38,11 @@ def report(results: Results, sizes: Sequence[int]) -> str:
             f"{n:,} due in the same millisecond",
             n,
             "sojourn",
-            [("told, ns each", "herd", "ns"), ("signal p50", "signal_in_herd", "ns"), ("p99", "signal_in_herd", "p99_ns")],
+            [
+                ("told, ns each", "herd", "ns"),
+                ("signal p50", "signal_in_herd", "ns"),
+                ("p99", "signal_in_herd", "p99_ns"),
+            ],
         )
         for n in sizes
     ]

@@ -101,7 +101,7 @@ class SqliteByHand:
     def version(self) -> str:
         return sqlite3.sqlite_version
 
-    def open(self, folder: Path) -> Store:
+    def open(self, folder: Path, **options: int) -> Store:
         return SqliteStore(folder)
 
     def abandon(self, store: Store) -> None:

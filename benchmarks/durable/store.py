@@ -35,8 +35,8 @@ class Peer(Protocol):
     def version(self) -> str:
         """Raises UnavailableError if it cannot run here."""
 
-    def open(self, folder: Path) -> Store:
-        """Open a folder, new or not: with all that is pending there at hand."""
+    def open(self, folder: Path, **options: int) -> Store:
+        """Open a folder, new or not: with all that is pending there at hand. `options` are for ours."""
 
     def abandon(self, store: Store) -> None:
         """Let go as if the process had died: what is on the disk is all there is."""

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 WAIT_BYTES = 1_024
 """About what a wait takes in memory, with everything that leads to it."""
+CROWD = 4
+"""How many times more than planned may have changed since the index."""
 
 
 class Sweep:
@@ -70,6 +72,16 @@ class Cold:
         self._frozen_shifts = 0
         self.next_seq = state.next_seq
         """The first that the index, once it is brought forward, cannot have."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the index should be brought forward, so that waits can leave memory."""
+        return len(self._state.waits) >= self.most and len(self.changed) >= self.most_changed
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether the index is too far behind."""
+        return len(self.changed) > CROWD * self.most_changed
 
     # Coming in
 
@@ -217,8 +229,8 @@ class Cold:
         self.changed.update(written & self._state.untold.keys())  # to the index these may be part of a sweep
         self._guests &= waits.keys()
         self.near, self._first_due = min(self.near, self.index.cutoff), -1
-        is_crowded = len(waits) > self.most + 2 * len(self.changed)
-        self._leaving = list(waits if is_crowded else written | self._guests)
+        are_too_many = len(waits) > self.most + 2 * len(self.changed)
+        self._leaving = list(waits if are_too_many else written | self._guests)
 
     def leave(self, most: int) -> None:
         """Let some go: those that are not among the soonest."""

@@ -18,7 +18,7 @@ from ..hub._plan import refused
 from ..rules.outcome import time_text
 from ..timer._fork import refuse_in_child
 from . import records as r
-from .cold import Cold
+from .cold import CROWD, Cold
 from .commit import Committer, Request
 from .files import DiskFiles, Files
 from .index import NAME, Index
@@ -44,10 +44,8 @@ TELL_MOST_AT_ONCE = 20_000
 """Outcomes of one request that are told before it is answered."""
 MOVE_MOST = 1_000
 """Waits that leave memory, and that come in before they are due, with one group."""
-CROWD = 2
-"""How many times more than planned may have changed since the index, before groups wait for upkeep."""
 CROWD_WAIT_S = 0.05
-"""How long each waits; when there are twice as many, as long as it takes."""
+"""How long a group waits for upkeep when much more has changed than it follows; if twice as much, until it is done."""
 LEAD_MS = 10_000
 """How long before they are due waits come in from the index."""
 RETRY_MS = 1_000
@@ -262,9 +260,8 @@ class Engine:
     def _see_to_memory(self, stamp: int) -> None:
         """Let waits go that the index has by now, and others come in; wait for upkeep if it is too far behind."""
         cold = self._cold
-        crowd = len(cold.changed) / cold.most_changed
-        if crowd > CROWD:
-            self._upkeep.join(CROWD_WAIT_S if crowd < 2 * CROWD else None)
+        if cold.is_crowded:
+            self._upkeep.join(CROWD_WAIT_S if len(cold.changed) < 2 * CROWD * cold.most_changed else None)
         self._thaw()
         cold.leave(MOVE_MOST)
         if self._has_room:

@@ -9,6 +9,8 @@ from zlib import crc32
 BITS_PER_TEXT = 16
 GOLDEN = 0x9E3779B97F4A7C15
 WORD = 0xFFFFFFFFFFFFFFFF
+PAIRS = [1 << (i & 63) | 1 << (i >> 6) for i in range(4096)]
+"""Two bits of a word, by twelve bits of a hash."""
 
 
 class Filter:
@@ -28,11 +30,11 @@ class Filter:
         return self.added > self.capacity
 
     def add(self, texts: Iterable[str]) -> None:
-        words, shift = self._words, self._shift
-        for text in texts:
+        words, shift, count = self._words, self._shift, 0
+        for count, text in enumerate(texts, 1):  # noqa: B007
             h = crc32(text.encode()) * GOLDEN & WORD
-            words[h >> shift] |= 1 << (h & 63) | 1 << (h >> 6 & 63) | 1 << (h >> 12 & 63) | 1 << (h >> 18 & 63)
-            self.added += 1
+            words[h >> shift] |= PAIRS[h & 4095] | PAIRS[h >> 12 & 4095]
+        self.added += count
 
     def may_have(self, text: str) -> bool:
         if not self.added:
@@ -41,7 +43,7 @@ class Filter:
             h = crc32(text.encode()) * GOLDEN & WORD
         except UnicodeEncodeError:  # half a surrogate pair: that was never stored
             return False
-        mask = 1 << (h & 63) | 1 << (h >> 6 & 63) | 1 << (h >> 12 & 63) | 1 << (h >> 18 & 63)
+        mask = PAIRS[h & 4095] | PAIRS[h >> 12 & 4095]
         return self._words[h >> self._shift] & mask == mask
 
     def to_bytes(self) -> bytes:

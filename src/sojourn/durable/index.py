@@ -41,8 +41,7 @@ CREATE TABLE about (name TEXT PRIMARY KEY, value);
 CREATE TABLE waits (
     seq INTEGER PRIMARY KEY, due INTEGER, plan INTEGER, shifts INTEGER, cancelled INTEGER, crc INTEGER, row TEXT
 );
-CREATE INDEX by_due ON waits (due, seq);
-CREATE INDEX by_plan ON waits (plan, due);
+CREATE INDEX by_due ON waits (due, seq, plan);
 CREATE INDEX by_cancelled ON waits (seq) WHERE cancelled;
 CREATE TABLE by_key (key TEXT, seq INTEGER, PRIMARY KEY (key, seq)) WITHOUT ROWID;
 CREATE TABLE by_id (id TEXT, seq INTEGER, PRIMARY KEY (id, seq)) WITHOUT ROWID;
@@ -242,15 +241,15 @@ class Index:
         except (sqlite3.Error, ValueError, TypeError):
             self.is_broken = True
 
-    def put(self, rows: Iterable[list[Any]], shifts: int) -> None:
+    def put(self, rows: Iterable[list[Any]], shifts: int, how: str = "REPLACE") -> None:
         """Keep rows that may be there already: their keys and ids are."""
         for chunk in chunks(rows):
-            self._write_many("REPLACE INTO waits VALUES (?, ?, ?, ?, ?, ?, ?)", [fields(row, shifts) for row in chunk])
+            self._write_many(f"{how} INTO waits VALUES (?, ?, ?, ?, ?, ?, ?)", [fields(row, shifts) for row in chunk])
 
     def put_new(self, rows: list[list[Any]], shifts: int) -> None:
         """Keep rows that are not there yet."""
         self.filter.add(text for row in rows for text in texts(row))
-        self.put(rows, shifts)
+        self.put(rows, shifts, "INSERT")
         keys, ids = _keys_and_ids(rows)
         for sql, pairs in (("INSERT INTO by_key VALUES (?, ?)", keys), ("INSERT INTO by_id VALUES (?, ?)", ids)):
             for chunk in chunks(pairs):

@@ -124,7 +124,7 @@ def replay(
                 break
             _apply(state, record)
             count += 1
-            if state.cold is not None and len(state.cold.changed) > state.cold.most_changed:
+            if state.cold is not None and state.cold.is_crowded:
                 bring_forward(state, Position(header.segment, record.end), header)
     return tail, count
 

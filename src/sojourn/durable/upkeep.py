@@ -6,6 +6,7 @@ the log, nobody waits for it, and only what these segments concern is in memory 
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 
@@ -21,10 +22,36 @@ from .state import State
 
 RETRY_MS = 10_000
 """How long to leave a disk alone that has failed."""
+TURN_S = 0.0005
 SEGMENTS_MOST = 8
 """Segments that a recovery may have to read before a new snapshot is made: each start begins one, however small."""
 SNAPSHOTS_KEPT = 2
 """The one before the last is there in case the last is damaged."""
+
+
+class BriefTurns:
+    """While upkeep works, threads of this process take turns more often: else each call waits for it several times."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._users = 0
+        self._usual_s = 0.0
+
+    def __enter__(self) -> None:
+        with self._mutex:
+            self._users += 1
+            if self._users == 1:
+                self._usual_s = sys.getswitchinterval()
+                sys.setswitchinterval(min(TURN_S, self._usual_s))
+
+    def __exit__(self, *exc_info: object) -> None:
+        with self._mutex:
+            self._users -= 1
+            if not self._users:
+                sys.setswitchinterval(self._usual_s)
+
+
+brief_turns = BriefTurns()
 
 
 class Upkeep:
@@ -65,10 +92,10 @@ class Upkeep:
         return self._working is not None and self._working.is_alive()
 
     def is_due(self, cold: Cold) -> bool:
-        """Whether a new segment should begin: this one is full, or too much has changed since the index."""
+        """Whether a new segment should begin: this one is full, or memory is, with what the index does not have yet."""
         if self._log.position.offset >= self._segment_bytes:
             return True
-        return len(cold.changed) >= cold.most_changed and not self.is_working and self._now_ms() >= self._retry_at
+        return cold.is_full and not self.is_working and self._now_ms() >= self._retry_at
 
     def segment_started(self) -> None:
         """The segments before this one are sealed: see to them, in the background if there are clocks that tick.
@@ -78,7 +105,7 @@ class Upkeep:
         self.is_forward = False
         segment = self._log.position.segment
         if self._in_background:
-            self._begin(lambda: self._work(segment))
+            self._begin(lambda: self._work_beside(segment))
         else:
             self._work(segment)
 
@@ -90,6 +117,10 @@ class Upkeep:
         """Wait for what is being done."""
         if self._working is not None:
             self._working.join(timeout_s)
+
+    def _work_beside(self, segment: int) -> None:
+        with brief_turns:
+            self._work(segment)
 
     def _work(self, segment: int) -> None:
         try:
