@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ import sojourn as sj
 from durable.faulty_files import FaultyFiles
 from sojourn.durable import DurableHub, verify
 from sojourn.durable.recovery import recover
-from sojourn.durable.snapshot import parts
+from sojourn.durable.snapshot import all_parts
 from sojourn.durable.state import State
 from sojourn.testing import ManualClock
 
@@ -69,8 +70,4 @@ def check_verified(data: Any) -> None:
 
 def picture(state: State) -> list[Any]:
     """All that a state is, as a snapshot has it."""
-    return [[type_, plain(body)] for type_, body in parts(0, state)]
-
-
-def plain(body: Any) -> Any:
-    return [plain(item) for item in body] if isinstance(body, list | tuple) else body
+    return [[type_, json.loads(body)] for type_, body in all_parts(0, state)]
