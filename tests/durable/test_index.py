@@ -13,9 +13,11 @@ import sojourn as sj
 from durable.scene import WALL_MS
 from sojourn.durable import DurableHub, rows
 from sojourn.durable.filter import Filter
-from sojourn.durable.index import NAME, Index
+from sojourn.durable.index import Index
 from sojourn.durable.where import Where, end_of_prefix
 from sojourn.testing import ManualClock
+
+NAME = "index.db"
 
 
 def hub_in(folder: Path, **options: object) -> DurableHub:

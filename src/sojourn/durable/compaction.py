@@ -13,7 +13,7 @@ from .archive import Archive, need_arrow
 from .cold import MOST
 from .files import Files
 from .folder import about_me, opened
-from .index import Index, index_of
+from .index import Index
 from .log import Log
 from .recovery import recover
 from .segments import LOCK, Position, headers, layout, walk
@@ -45,7 +45,7 @@ def compact(data: str | os.PathLike[str] | Files, *, keep: Duration = "7 days") 
         ownership = files.lock(LOCK, about_me("sojourn compact"))
     except OwnedError as error:
         return Compacted(convert_sealed(files), [], str(error))
-    with closing(ownership), closing(index_of(files)) as index:
+    with closing(ownership), closing(Index(files.index_path)) as index:
         log, last_stamp = _sealed(files, index)
         before = layout(files).segments
         converted = convert_sealed(files)

@@ -24,7 +24,7 @@ from . import records as r
 from .cold import CROWD, Cold
 from .commit import Committer, Request, call_each
 from .files import Files
-from .index import index_of
+from .index import Index
 from .log import Log, Sync, disk_error
 from .outcomes import Outcomes
 from .recovery import recover
@@ -101,7 +101,7 @@ class Engine:
         except OSError as error:
             raise disk_error(files, error) from error
         try:
-            self.index = index_of(files)
+            self.index = Index(files.index_path)
             recovered_from = self._recover(sync, max_step_ms)
             self._upkeep = Upkeep(files, self.log, self.now_ms, self.index, self._most, in_background=gathers, **upkeep)
             self.outcomes = Outcomes(files, self.state.next_number)

@@ -21,12 +21,10 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from ..errors import StorageError
-from .files import DiskFiles, Files
 from .filter import Filter
 from .rows import CHUNK, ID, Found, boot, chunks, fields, texts
 from .where import Where, marks
 
-NAME = "index.db"
 FORMAT = 1
 CACHE_KIB = 65_536
 SMALLEST_FILTER = 65_536
@@ -61,11 +59,6 @@ class Mark(NamedTuple):
     next_seq: int
     pending: int
     shifts: int
-
-
-def index_of(files: Files) -> Index:
-    """That of a folder, for whoever owns it; for files that are none of this machine's, a temporary one."""
-    return Index(str(files.folder / NAME) if isinstance(files, DiskFiles) else "")
 
 
 class Index:
