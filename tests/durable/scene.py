@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 import sojourn as sj
 from durable.faulty_files import FaultyFiles
 from sojourn.durable import DurableHub, verify
+from sojourn.durable.files import Files
 from sojourn.durable.recovery import recover
-from sojourn.durable.snapshot import all_parts
+from sojourn.durable.segments import Header, Position
+from sojourn.durable.snapshot import all_parts, write_snapshot
 from sojourn.durable.state import State
 from sojourn.testing import ManualClock
 
@@ -66,6 +68,12 @@ def check_verified(data: Any) -> None:
     if find_spec("pyarrow") is not None:
         verified = verify(data)
         assert verified.is_same, "\n".join(map(str, verified.differences))
+
+
+def snapshot_at(files: Files, header: Header) -> None:
+    """Make the snapshot of the state at the start of that segment."""
+    state = recover(files, until=Position(header.segment - 1, header.previous_end)).state
+    write_snapshot(files, header.segment, state)
 
 
 def picture(state: State) -> list[Any]:

@@ -15,7 +15,7 @@ import pytest
 
 import sojourn as sj
 from durable.faulty_files import Killed, disk_after, none_of_it
-from durable.scene import WALL_MS, Scene
+from durable.scene import WALL_MS, Scene, snapshot_at
 from sojourn.durable import DurableHub, Reader
 from sojourn.durable.async_hub import AsyncDurableHub, _settle, settle_on
 from sojourn.durable.commit import Request
@@ -25,7 +25,6 @@ from sojourn.durable.recovery import recover
 from sojourn.durable.segments import headers, layout, segment_name
 from sojourn.durable.snapshot import read_snapshot
 from sojourn.durable.state import State
-from sojourn.durable.upkeep import snapshot_at
 
 GUARD_S = 30
 

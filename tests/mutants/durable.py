@@ -47,8 +47,8 @@ MUTANTS = [
     Mutant(
         "the state is built anew beyond what was answered",
         f"{ROOM}/engine.py",
-        "recover(self.files, self._owner, known, self.log.position)",
-        "recover(self.files, self._owner, known)",
+        "recover(self.files, self._owner, known, self.log.position, ",
+        "recover(self.files, self._owner, known, None, ",
     ),
     Mutant("waits that people hold are lost when the disk fails", f"{ROOM}/engine.py", "**self._revoked}", "}"),
     Mutant(
@@ -97,21 +97,19 @@ MUTANTS = [
     Mutant(
         "a snapshot ahead of its log",
         f"{ROOM}/upkeep.py",
-        "recover(files, until=Position(header.segment - 1, header.previous_end)).state",
-        "recover(files).state",
+        "recover(self._files, until=start, index",
+        "recover(self._files, index",
     ),
     Mutant(
         "a snapshot forgets the untold",
         f"{ROOM}/snapshot.py",
-        "for waits in (state.waits, state.untold):",
-        "for waits in (state.waits,):",
+        "    yield from _small_parts(state, _rows(state, state.untold, False))\n",
+        "    yield from _small_parts(state, iter(()))\n",
     ),
-    Mutant(
-        "a snapshot forgets the evidence", f"{ROOM}/snapshot.py", "    if progress is not None:\n", "    if False:\n"
-    ),
+    Mutant("a snapshot forgets the evidence", f"{ROOM}/rows.py", "    if progress is not None:\n", "    if False:\n"),
     Mutant(
         "a snapshot forgets what cancels",
-        f"{ROOM}/snapshot.py",
+        f"{ROOM}/rows.py",
         "wait.within_ms, wait._cancelled_at = opened_at, deadline, within_ms, cancelled_at",
         "wait.within_ms, wait._cancelled_at = opened_at, deadline, within_ms, None",
     ),
@@ -322,8 +320,8 @@ MUTANTS = [
     Mutant(
         "the condition of a known id is forgotten",
         f"{ROOM}/state.py",
-        "            if wait.given_id is None:\n                self._leave_plan(wait._plan_number)\n",
-        "            self._leave_plan(wait._plan_number)\n",
+        "            if wait.given_id is None:\n                uses[wait._plan_number] += 1\n            else:\n",
+        "            uses[wait._plan_number] += 1\n            if wait.given_id is not None:\n",
     ),
     Mutant(
         "a snapshot forgets who has a plan",
@@ -367,13 +365,106 @@ MUTANTS = [
     Mutant(
         "what was held is not recalled",
         f"{ROOM}/state.py",
-        "is_heard = wait.seq < before_seq or self._recalls(wait, at)",
-        "is_heard = wait.seq < before_seq",
+        "(wait.seq < before_seq or self._recalls(wait, at))",
+        "wait.seq < before_seq",
     ),
     Mutant(
         "a nap goes on by the clock as it was",
         f"{ROOM}/engine.py",
         "            self._nap_until = None  # it was planned by the clock as it was\n",
         "",
+    ),
+    # The index
+    Mutant(
+        "the index is trusted over the log",
+        f"{ROOM}/recovery.py",
+        "        offset = start.offset if header.segment == start.segment else 0\n",
+        "        if state.cold is not None and state.cold.index.mark is not None and until is None:\n"
+        "            continue\n"
+        "        offset = start.offset if header.segment == start.segment else 0\n",
+    ),
+    Mutant(
+        "an index of another log is used",
+        f"{ROOM}/recovery.py",
+        "if mark is None or index.is_broken or Header(*mark.header) not in found:",
+        "if mark is None or index.is_broken:",
+    ),
+    Mutant(
+        "an index ahead of its log is used",
+        f"{ROOM}/recovery.py",
+        "    return place if place.offset <= end else None\n",
+        "    return place\n",
+    ),
+    Mutant(
+        "an index that was not closed before the machine was is used",
+        f"{ROOM}/index.py",
+        ' or self._about("boot") not in ("", boot())',
+        "",
+    ),
+    Mutant(
+        "rows of the index are not checked",
+        f"{ROOM}/index.py",
+        "        if crc32(text.encode()) != crc:\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "a row counts though its wait has changed",
+        f"{ROOM}/cold.py",
+        "return not (seq in state.waits or seq in self.changed or",
+        "return not (seq in state.waits or",
+    ),
+    Mutant(
+        "a row counts while it is written anew",
+        f"{ROOM}/cold.py",
+        " or seq in self.frozen or seq in state.untold)",
+        " or seq in state.untold)",
+    ),
+    Mutant(
+        "what ended stays in the index",
+        f"{ROOM}/cold.py",
+        "            index.remove(sorted(gone))\n",
+        "",
+    ),
+    Mutant(
+        "waits that somebody holds leave memory",
+        f"{ROOM}/cold.py",
+        "        if (kept := held()) is not None:",
+        "        if (kept := held()) is None and False:",
+    ),
+    Mutant(
+        "a signal reaches only those in memory",
+        f"{ROOM}/cold.py",
+        "(key in self.partial if key in by_key else may_have(key))",
+        "(key not in by_key and may_have(key))",
+    ),
+    Mutant(
+        "what is due in the index does not come in",
+        f"{ROOM}/cold.py",
+        "            self.near = instant_of(row), seq\n",
+        "            self.near = until, LAST\n",
+    ),
+    Mutant(
+        "what was moved in the index is not",
+        f"{ROOM}/cold.py",
+        "                wait.deadline += sweep.by_ms\n",
+        "",
+    ),
+    Mutant(
+        "what was moved is moved again",
+        f"{ROOM}/cold.py",
+        "rows = [row for _, shifts, row in self.index.of_seqs(found) if shifts < sweep.number]",
+        "rows = [row for _, shifts, row in self.index.of_seqs(found)]",
+    ),
+    Mutant(
+        "a filter forgets the ids",
+        f"{ROOM}/index.py",
+        '        renewed.add(ID + given_id for given_id in self._column("by_id", "id"))\n',
+        "",
+    ),
+    Mutant(
+        "an index that failed is asked again",
+        f"{ROOM}/engine.py",
+        "        if self._is_stale or self.index.is_broken:\n            self._rebuild()\n        self.state",
+        "        if self._is_stale:\n            self._rebuild()\n        self.state",
     ),
 ]

@@ -103,11 +103,17 @@ class Cold:
         self.partial.update(key for key in keys if key not in by_key and may_have(key))
 
     def ended(self, seq: int) -> None:
-        """A wait in memory has ended, or been told. If the index cannot have it, nothing need be remembered."""
+        """A wait in memory has ended. If the index cannot have it, nothing need be remembered."""
         if seq >= self.next_seq:
             self.changed.discard(seq)
         else:
             self.changed.add(seq)
+
+    def to_be_told(self, seqs: list[int]) -> None:
+        """These are told: bring in who is not here. The index must not have them any more, once they are."""
+        waits, untold = self._state.waits, self._state.untold
+        self.of_seqs([seq for seq in seqs if seq not in untold and seq not in waits])
+        self.changed.update([seq for seq in seqs if seq < self.next_seq])
 
     def of_id(self, given_id: str) -> None:
         if self.index.filter.may_have(ID + given_id):

@@ -218,19 +218,27 @@ class Engine:
             self._upkeep.join()
             self.outcomes.close()
             with self._lock:
-                self._bring_in_all()
+                if self._bring_in_all():
+                    self.state.cold = None  # so what was pending is to be seen after that, too
                 self._let_go()
         return self.left()
 
-    def _bring_in_all(self) -> None:
-        """What the index has is to be seen after it is closed, too, if there is room."""
-        if self.state.pending <= self._most and not self.index.is_broken:
-            with suppress(StorageError):
-                self._cold.where(Where())
-                self.state.cold = None
+    def left_in_memory(self) -> list[Wait]:
+        """What is pending, soonest deadline first; all of it, if there is room."""
+        self.look(lambda state: self._bring_in_all())
+        return self.look(lambda state: sorted(state.waits.values(), key=lambda wait: (wait.deadline, wait.seq)))
+
+    def _bring_in_all(self) -> bool:
+        """Whether all that the index has could be taken out of it."""
+        if self.state.pending > self._most or self.index.is_broken:
+            return False
+        with suppress(StorageError):
+            self._cold.where(Where())
+            return True
+        return False
 
     def left(self) -> list[Wait]:
-        """What is pending, or has ended and is not told yet, soonest deadline first; as far as there is room for it."""
+        """What is pending, or has ended and is not told yet, soonest deadline first; of the index, what came in."""
         return sorted((*self.state.waits.values(), *self.state.untold.values()), key=lambda wait: wait.deadline)
 
     def tell_all(self) -> None:

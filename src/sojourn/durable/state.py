@@ -190,6 +190,10 @@ class State:
         before = len(self.fresh)
         if self.grace_until is None:
             self.bring_in(keys)
+        is_bare = sources is None and values is None and ids is None and ats is None
+        if is_bare and self.grace_until is None and self.memory is None and isinstance(kinds, str):
+            self._spread_bare(stamp, kinds, keys)
+            return len(self.fresh) - before
         for i, key in enumerate(keys):
             kind = kinds if isinstance(kinds, str) else kinds[i]
             if ids is not None and (given_id := ids[i]) is not None:
@@ -220,6 +224,16 @@ class State:
             elif plan.refusal(event) is None:
                 self.note_change(wait.seq)
                 hear(wait, event)
+
+    def _spread_bare(self, stamp: int, kind: str, keys: list[str]) -> None:
+        """The same for many signals that are no more than their kind: the commonest case."""
+        watching = self.by_key.get
+        for key in keys:
+            there = watching(key)
+            if isinstance(there, Wait) and there._plan.single == kind:
+                hear_single(there, stamp)
+            elif there is not None:
+                self._spread(stamp, key, kind, None, None, self.next_seq)
 
     def _recalls(self, wait: Wait, at: int) -> bool:
         """Whether a wait that came while a signal was held finds it in the memory."""
@@ -275,22 +289,22 @@ class State:
     def _tell(self, stamp: int, first_number: int, rows: list[list[Any]]) -> list[Wait]:
         if first_number != self.next_number:
             raise DamagedError(f"outcome {first_number} was told where {self.next_number} comes next: one is missing")
-        told = []
+        told, untold, uses = [], self.untold, Counter[int]()
         if self.cold is not None:
-            self.cold.of_seqs([row[0] for row in rows])
+            self.cold.to_be_told([row[0] for row in rows])
         for row in rows:
-            wait = self.untold.pop(row[0], None) or self._expired(row[0])
+            wait = untold.pop(row[0], None) or self._expired(row[0])
             if wait is None or row[6] != wait._ending or row[7] != wait._ended_at:
                 raise DamagedError(f"outcome {self.next_number} {row!r} is not what the law says of {wait!r}")
-            if self.cold is not None:
-                self.cold.ended(row[0])
             wait._number, wait._row = self.next_number, row
             self.next_number += 1
             told.append(wait)
             if wait.given_id is None:
-                self._leave_plan(wait._plan_number)
+                uses[wait._plan_number] += 1
             else:
                 self._ended_ids.append(wait)
+        for number, count in uses.items():
+            self._leave_plan(number, count)
         self._forget_ids(stamp)
         return told
 
@@ -316,9 +330,9 @@ class State:
             for signal in held:
                 self._spread(*signal)
 
-    def _leave_plan(self, number: int) -> None:
-        """One wait less has it. Conditions that nobody waits for any more are not kept, or their number would grow."""
-        self.plan_uses[number] -= 1
+    def _leave_plan(self, number: int, count: int = 1) -> None:
+        """Fewer waits have it. Conditions that nobody waits for any more are not kept, or their number would grow."""
+        self.plan_uses[number] -= count
         if not self.plan_uses[number]:
             self._forget_plan(number)
 

@@ -175,12 +175,6 @@ class Upkeep:
         return [self._files.size(segment_name(header.segment)) for header in found]
 
 
-def snapshot_at(files: Files, header: Header) -> None:
-    """Make the snapshot of the state at the start of that segment."""
-    state = recover(files, until=Position(header.segment - 1, header.previous_end)).state
-    write_snapshot(files, header.segment, state)
-
-
 def removable(
     found: list[Header], sizes: list[int], snapshots: list[int], oldest_ms: int, keep_bytes: int | None
 ) -> list[int]:
