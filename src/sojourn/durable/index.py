@@ -27,7 +27,7 @@ from .where import Where, marks
 
 FORMAT = 1
 CACHE_KIB = 65_536
-SMALLEST_FILTER = 65_536
+SMALLEST_FILTER = 4_096
 LAST = 2**62
 """Later than any instant, greater than any number."""
 
