@@ -8,6 +8,7 @@ from typing import Any
 
 import sojourn as sj
 from sojourn.durable import DurableHub
+from sojourn.durable.inspection import inspect
 
 from .store import KIND, RULE, WITHIN_MS, Store
 
@@ -16,7 +17,7 @@ class HubStore:
     def __init__(self, folder: Path, **options: Any) -> None:
         hub = sj.Hub("benchmark", data=folder, **options)  # type: ignore[call-arg]
         assert isinstance(hub, DurableHub)
-        self.hub = hub
+        self.hub, self._folder = hub, folder
         hub.register(sj.Rule(RULE, opens="order", until=KIND, within=WITHIN_MS))
 
     def wait(self, key: str) -> None:
@@ -30,6 +31,10 @@ class HubStore:
 
     def cancel_all(self) -> int:
         return self.hub.cancel_where(rule=RULE)
+
+    def records(self, *names: str) -> int:
+        counts = inspect(self._folder).records
+        return sum(counts.get(name, 0) for name in names)
 
     def pending(self) -> int:
         return self.hub.pending

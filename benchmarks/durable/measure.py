@@ -12,7 +12,7 @@ from typing import Any
 
 from ..measure import quantile
 from ..memory import resident
-from .store import Peer, Store
+from .store import HasLog, Peer, Store
 
 BATCH = 1_000
 CALLERS = 64
@@ -120,8 +120,9 @@ def cancel(peer: Peer, folder: Path, n: int) -> list[Row]:
 
     ns = timed(cancel_all)
     assert (cancelled, store.pending()) == (n, 0)
+    records = store.records("cancel_where", "cancel") if isinstance(store, HasLog) else None
     store.close()
-    return [{"op": "cancel_all", "ns": ns}]
+    return [{"op": "cancel_all", "ns": ns, "records": records}]
 
 
 def pending(peer: Peer, folder: Path, n: int) -> list[Row]:

@@ -96,5 +96,6 @@ def durable_bars(results: Results) -> list[Bar]:
             "<=",
             3,
         ),
+        Bar(f"cancel {n:,} by rule: records in the log", ns("sojourn", "cancel_all", field="records"), "<=", 1),
         Bar(f"cancel {n:,} by rule, SQLite's DELETE by hand over ours", against("sqlite", "cancel_all"), ">=", 1),
     ]

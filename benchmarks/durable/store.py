@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 RULE, KIND = "shipped", "paid"
 WITHIN_MS = 10 * 86_400_000
@@ -27,6 +27,14 @@ class Store(Protocol):
     def pending(self) -> int: ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class HasLog(Protocol):
+    """Ours."""
+
+    def records(self, *names: str) -> int:
+        """How many records of these types its log has."""
 
 
 class Peer(Protocol):
