@@ -172,9 +172,9 @@ def durable() -> str:
     resident = _gib(of("sojourn", "pending", "bytes", 100 * _N))
     return (
         f"{table}\n\n"
-        f"One `fdatasync` takes {sync} ms there. While 1,000,000 waits that were due in the same millisecond are told,\n"
-        f"signals are answered in {signal} ms, 99 of 100 in {slowest} ms. Beside 10,000,000 pending, in {resident} GiB of\n"
-        f"memory, a signal takes {ratio(many, few)} as long as beside 100,000."
+        f"One `fdatasync` takes {sync} ms there. While 1,000,000 waits that were due in the same millisecond are\n"
+        f"told, signals are answered in {signal} ms, 99 of 100 in {slowest} ms. Beside 10,000,000 pending, in\n"
+        f"{resident} GiB of memory, a signal takes {ratio(many, few)} as long as beside 100,000."
     )
 
 

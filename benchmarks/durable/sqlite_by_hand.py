@@ -44,7 +44,7 @@ class SqliteStore:
         now_ms = time.time_ns() // 1_000_000
         rows = [(key, RULE, now_ms, now_ms + WITHIN_MS) for key in keys]
         insert = "INSERT INTO waits (key, rule, opened, due) VALUES (?, ?, ?, ?)"
-        self._do(lambda db: db.executemany(insert, rows))
+        self._do(lambda db: db.executemany(insert, rows).rowcount)  # a cursor must not leave the writer's thread
 
     def signal_many(self, keys: Sequence[str]) -> int:
         now_ms = time.time_ns() // 1_000_000
@@ -78,12 +78,20 @@ class SqliteStore:
             group = [first]
             while not self._queue.empty() and (further := self._queue.get()) is not None:
                 group.append(further)
+            self._commit(db, group)
+        db.close()
+
+    def _commit(self, db: sqlite3.Connection, group: list[tuple[Work, Future[Any]]]) -> None:
+        try:
             db.execute("BEGIN")
             results = [(answer, work(db)) for work, answer in group]
             db.execute("COMMIT")
-            for answer, result in results:
-                answer.set_result(result)
-        db.close()
+        except sqlite3.Error as error:
+            for _, answer in group:
+                answer.set_exception(error)
+            raise
+        for answer, result in results:
+            answer.set_result(result)
 
 
 def load(db: sqlite3.Connection) -> tuple[dict[str, list[int]], list[tuple[int, int]]]:

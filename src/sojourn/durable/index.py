@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from ..errors import StorageError
+from ..errors import DiskError, StorageError
 from .filter import Filter
 from .rows import CHUNK, ID, Found, boot, chunks, fields, texts
 from .where import Where, marks
@@ -126,7 +126,7 @@ class Index:
             try:
                 self._open()
             except (sqlite3.Error, OSError) as error:
-                raise StorageError(f"{self.path or 'the index'} cannot be made: {error}") from error
+                raise self._unwritable(error) from error
 
     def close(self) -> None:
         """In peace: it can be used again, even if the machine dies now."""
@@ -249,7 +249,7 @@ class Index:
         except BaseException as error:
             self._roll_back()
             if isinstance(error, sqlite3.Error):
-                raise StorageError(f"{self.path or 'the index'} could not be written: {error}") from error
+                raise self._unwritable(error) from error
             raise
 
     def _roll_back(self) -> None:
@@ -260,6 +260,9 @@ class Index:
                 self._load()
         except (sqlite3.Error, ValueError, TypeError):
             self.is_broken = True
+
+    def _unwritable(self, error: Exception) -> DiskError:
+        return DiskError(f"{self.path or 'the index'} cannot be written: {error}; make room, or see to the disk")
 
     def put(self, rows: Iterable[list[Any]], shifts: int, how: str = "REPLACE") -> None:
         """Keep rows that may be there already: their keys and ids are."""

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..errors import DamagedError, StorageError
+from ..errors import DamagedError, DiskError, StorageError
 from .cold import MOST, Cold
 from .files import Files
 from .index import Index
@@ -112,7 +112,7 @@ def replay(
     files: Files, found: list[Header], start: Position, state: State, until: Position | None = None
 ) -> tuple[Tail, int]:
     """Apply what the log has from there on; the place where it ends, and how many records that was."""
-    tail, count = Tail(start, 0), 0
+    tail, count, is_writable = Tail(start, 0), 0, True
     for i, header in enumerate(found):
         if header.segment < start.segment:
             continue
@@ -127,9 +127,18 @@ def replay(
                 break
             _apply(state, record)
             count += 1
-            if state.cold is not None and state.cold.is_crowded:
-                bring_forward(state, Position(header.segment, record.end), header)
+            if is_writable and state.cold is not None and state.cold.is_crowded:
+                is_writable = _is_forward(state, Position(header.segment, record.end), header)
     return tail, count
+
+
+def _is_forward(state: State, position: Position, header: Header) -> bool:
+    """Bring the index to that place; on a full disk, of all places, do without: then memory has to do."""
+    try:
+        bring_forward(state, position, header)
+    except DiskError:
+        return False
+    return True
 
 
 def _apply(state: State, record: Record) -> None:
@@ -161,7 +170,7 @@ def _last_snapshot(
 
 def _fresh(new_state: Callable[[], State]) -> State:
     state = new_state()
-    if state.cold is not None:
+    if state.cold is not None and (state.cold.index.mark is not None or state.cold.index.is_broken):
         state.cold.index.clear()
     return state
 

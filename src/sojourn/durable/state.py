@@ -308,6 +308,13 @@ class State:
         self._forget_ids(stamp)
         return told
 
+    def leave(self, wait: Wait) -> None:
+        """One has been told: it is known by its id for a while, if it has one."""
+        if wait.given_id is None:
+            self._leave_plan(wait._plan_number)
+        else:
+            self._ended_ids.append(wait)
+
     def _expired(self, seq: int) -> Wait | None:
         """Only being told ends what falls due."""
         wait = self.waits.get(seq)
