@@ -398,8 +398,14 @@ MUTANTS = [
     Mutant(
         "an index that was not closed before the machine was is used",
         f"{ROOM}/index.py",
-        ' or self._about("boot") not in ("", boot())',
+        ' or not (is_sealed or self._about("boot") == boot())',
         "",
+    ),
+    Mutant(
+        "an index that was damaged at rest is used",
+        f"{ROOM}/index.py",
+        "        if not is_whole:\n",
+        "        if False:\n",
     ),
     Mutant(
         "rows of the index are not checked",

@@ -1,8 +1,9 @@
 """The index: the pending waits of a state in an SQLite file, as of a place in the log. Disposable.
 
 It is a snapshot that can be asked: for the waits on a key, of an id, due next. It changes in one transaction, from one
-place in the log to a later one, so it is never ahead of the log. Nothing is synced until it is closed: if it was not,
-and the machine has been started anew since, it may be anything, and is thrown away. Each row has a checksum.
+place in the log to a later one, so it is never ahead of the log. Nothing is synced. Closing seals it, with a checksum
+of the whole file; if it is not sealed, and the machine has been started anew since, it may be anything, and is thrown
+away. Each row has a checksum, too.
 
 One connection, for two threads: the hub reads, and upkeep writes. A reader may see half of what is being written;
 `cold.py` says why that does no harm.
@@ -17,12 +18,13 @@ import threading
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from ..errors import DiskError, StorageError
 from .filter import Filter
-from .rows import CHUNK, ID, Found, boot, chunks, fields, texts
+from .rows import CHUNK, ID, Found, boot, checksum, chunks, fields, texts
 from .where import Where, marks
 
 FORMAT = 1
@@ -91,16 +93,29 @@ class Index:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._db))
 
     def _open(self) -> None:
+        is_sealed = self._break_seal()
         self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         self._db.executescript(SETTINGS)
         if not self._db.execute("SELECT * FROM sqlite_master").fetchall():
             self._db.executescript(SCHEMA)
-        elif self._about("format") != FORMAT or self._about("boot") not in ("", boot()):
+        elif self._about("format") != FORMAT or not (is_sealed or self._about("boot") == boot()):
             raise sqlite3.DatabaseError("of another format, or not closed before the machine was")
         self._load()
         self._set("format", FORMAT)
         self._set("boot", boot())
-        self._sync()
+
+    def _break_seal(self) -> bool:
+        """Whether it was closed; then it must be what it was, to the last bit: nobody would notice a missing key."""
+        if not self.path or not os.path.exists(self._seal):
+            return False
+        try:
+            is_whole = Path(self._seal).read_text() == checksum(self.path)
+        except (OSError, ValueError):
+            is_whole = False
+        os.remove(self._seal)
+        if not is_whole:
+            raise sqlite3.DatabaseError("not as it was closed")
+        return True
 
     def _load(self) -> None:
         mark = self._about("mark")
@@ -119,7 +134,7 @@ class Index:
         with self._lock:
             with suppress(AttributeError, sqlite3.Error):
                 self._db.close()
-            for name in (self.path, f"{self.path}-journal") if self.path else ():
+            for name in (self._seal, self.path, f"{self.path}-journal") if self.path else ():
                 with suppress(FileNotFoundError):
                     os.remove(name)
             self.is_broken = False
@@ -129,22 +144,16 @@ class Index:
                 raise self._unwritable(error) from error
 
     def close(self) -> None:
-        """In peace: it can be used again, even if the machine dies now."""
+        """In peace: it can be used again, even after another start of the machine."""
         with self._lock, suppress(sqlite3.Error, OSError):
-            self._is_closed = True
-            if not self.is_broken:
-                self._sync()
-                self._set("boot", "")
-                self._sync()
+            was_open, self._is_closed = not self._is_closed, True
             self._db.close()
+            if was_open and self.path and not self.is_broken:
+                Path(self._seal).write_text(checksum(self.path))
 
-    def _sync(self) -> None:
-        if self.path:
-            fd = os.open(self.path, os.O_RDWR)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+    @property
+    def _seal(self) -> str:
+        return f"{self.path}-sum"
 
     # Reading
 

@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 CHUNK = 500
 """Rows that are read or written while others wait."""
+MOST_READ = 2**20
 ID = "\0"
 """Stands before ids in the filter, which has keys too."""
 
@@ -83,3 +84,12 @@ def boot() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return f"unknown, process {os.getpid()}"
+
+
+def checksum(path: str) -> str:
+    """Of a whole file, with its size."""
+    crc = size = 0
+    with open(path, "rb") as file:
+        while data := file.read(MOST_READ):
+            crc, size = crc32(data, crc), size + len(data)
+    return f"{size} {crc:08x}"
