@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 WAIT_BYTES = 1_024
 """About what a wait takes in memory, with everything that leads to it."""
-MEMORY = 512 * 2**20
+MEMORY = 2**30
 """What all may take, if nobody says otherwise."""
 MOST = MEMORY // WAIT_BYTES
 CROWD = 4
@@ -99,8 +99,9 @@ class Cold:
 
     def opened(self, keys: Sequence[str]) -> None:
         """A new wait is on these keys, and perhaps not the only one."""
-        by_key, may_have = self._state.by_key, self.index.filter.may_have
-        self.partial.update(key for key in keys if key not in by_key and may_have(key))
+        if self.index.filter.added:
+            by_key, may_have = self._state.by_key, self.index.filter.may_have
+            self.partial.update(key for key in keys if key not in by_key and may_have(key))
 
     def ended(self, seq: int) -> None:
         """A wait in memory has ended. If the index cannot have it, nothing need be remembered."""

@@ -27,9 +27,23 @@ class Due:
         else:
             self._at[instant] = {there: None, seq: None}
 
+    def add_all(self, instant: int, seqs: range) -> None:
+        """Many that end together."""
+        if len(seqs) == 1:
+            self.add(instant, seqs[0])
+            return
+        there = self._at.get(instant)
+        if there is None:
+            heappush(self._instants, instant)
+            there = {}
+        elif not isinstance(there, dict):
+            there = {there: None}
+        there.update(dict.fromkeys(seqs))
+        self._at[instant] = there
+
     def remove(self, instant: int, seq: int) -> None:
         there = self._at[instant]
-        if isinstance(there, dict) and len(there) > 1:
+        if type(there) is dict and len(there) > 1:
             del there[seq]
             return
         del self._at[instant]

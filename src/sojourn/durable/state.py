@@ -152,11 +152,14 @@ class State:
         ids: list[str | None] | None,
         payloads: list[Any] | None,
     ) -> list[Wait]:
-        opened = []
+        opened: list[Wait] = []
         self.next_seq = first_seq + len(keys)
         self.pending += len(keys)
         deadline = stamp + within_ms
         self.plan_uses[plan_number] += len(keys)
+        is_bare = ids is None and payloads is None and self.memory is None and not self._known
+        if is_bare and set(map(type, keys)) == {str}:
+            return self._open_bare(stamp, first_seq, plan_number, within_ms, keys)  # type: ignore[arg-type]
         for i, key in enumerate(keys):
             wait = self.new_wait(first_seq + i, plan_number)
             wait.keys = (key,) if isinstance(key, str) else tuple(key)
@@ -175,6 +178,28 @@ class State:
                 for event in self.memory.recall(looks, stamp, wait):  # type: ignore[arg-type]
                     if wait._ending is None:
                         hear(wait, event)
+        return opened
+
+    def _open_bare(self, stamp: int, first_seq: int, plan_number: int, within_ms: int, keys: list[str]) -> list[Wait]:
+        """The same for waits that are no more than their key, which are most: a restart opens millions of them."""
+        waits, by_key, plan, deadline = self.waits, self.by_key, self.plans[plan_number], stamp + within_ms
+        seqs = range(first_seq, self.next_seq)
+        if self.cold is not None:
+            self.cold.opened(keys)
+            self.cold.changed.update(seqs)
+        opened = []
+        for seq, key in zip(seqs, keys, strict=True):
+            wait = Wait.__new__(Wait)
+            wait.seq, wait._state, wait._plan_number, wait._plan = seq, self, plan_number, plan
+            wait.opened_at, wait.deadline, wait.within_ms, wait._due = stamp, deadline, within_ms, deadline
+            wait._callbacks = wait._progress = wait._cancelled_at = wait._ending = wait._by = wait._row = None
+            wait.given_id = wait.payload = None
+            wait._is_told, wait.keys = False, (key,)
+            waits[seq] = wait
+            if by_key.setdefault(key, wait) is not wait:
+                self._join(key, wait)
+            opened.append(wait)
+        self.due.add_all(deadline, seqs)
         return opened
 
     def _signal(
@@ -227,11 +252,12 @@ class State:
 
     def _spread_bare(self, stamp: int, kind: str, keys: list[str]) -> None:
         """The same for many signals that are no more than their kind: the commonest case."""
-        watching = self.by_key.get
+        watching, end = self.by_key.get, self.end
         for key in keys:
             there = watching(key)
-            if isinstance(there, Wait) and there._plan.single == kind:
-                hear_single(there, stamp)
+            if type(there) is Wait and there._plan.single == kind:
+                if stamp <= there._due:  # as `hear_single` has it: no wait is opened after the last record
+                    end(there, "completed", stamp, kind)
             elif there is not None:
                 self._spread(stamp, key, kind, None, None, self.next_seq)
 
@@ -472,18 +498,20 @@ class State:
 
     def enter(self, wait: Wait) -> None:
         """Take a pending wait in."""
-        seq, by_key = wait.seq, self.by_key
-        self.waits[seq] = wait
+        self.waits[wait.seq] = wait
         for key in wait.keys:
-            there = by_key.get(key)
-            if there is None:
-                by_key[key] = wait
-            elif isinstance(there, dict):
-                there[seq] = wait
-            else:
-                by_key[key] = {there.seq: there, seq: wait}
+            if self.by_key.setdefault(key, wait) is not wait:
+                self._join(key, wait)
         wait._due = last_instant(wait)
-        self.due.add(wait._due, seq)
+        self.due.add(wait._due, wait.seq)
+
+    def _join(self, key: str, wait: Wait) -> None:
+        """Somebody else waits on this key, too."""
+        there = self.by_key[key]
+        if isinstance(there, dict):
+            there[wait.seq] = wait
+        else:
+            self.by_key[key] = {there.seq: there, wait.seq: wait}
 
     def expect_end(self, wait: Wait) -> None:
         """Its last instant has moved."""
@@ -501,8 +529,8 @@ class State:
         for key in wait.keys:
             self.unlist(key, seq)
         self.due.remove(wait._due, seq)
-        if self.cold is not None:
-            self.cold.ended(seq)
+        if (cold := self.cold) is not None:
+            cold.ended(seq)
         wait._ending, wait._ended_at, wait._by = ending, at, by
         self.counts[ending] += 1
         self.fresh.append(wait)
@@ -510,11 +538,11 @@ class State:
     def unlist(self, key: str, seq: int) -> None:
         """Take a wait off the list of a key."""
         there = self.by_key[key]
-        if isinstance(there, dict) and len(there) > 1:
+        if type(there) is dict and len(there) > 1:
             del there[seq]
             return
         del self.by_key[key]
-        if self.cold is not None:
+        if self.cold is not None and self.cold.partial:
             self.cold.partial.discard(key)
 
     def note_change(self, seq: int) -> None:

@@ -176,7 +176,11 @@ class Verbs:
         ids: Iterable[str | None] | None,
         ats: Iterable[int | None] | None,
     ) -> Callable[[int], int]:
-        rows = [door.signal_of(signal) for signal in signals]
+        given_signals = list(signals)
+        bare = door.bare_columns(given_signals) if ids is None and ats is None else None
+        if bare is not None:
+            return lambda stamp: self._signalled_bare(given_signals, bare, stamp)
+        rows = [door.signal_of(signal) for signal in given_signals]
         id_column = door.column("ids", ids, len(rows))
         if id_column is not None:
             id_column = [door.id_text("id", given) for given in id_column]
@@ -196,6 +200,10 @@ class Verbs:
             return int(self._engine.record(r.SIGNAL, [stamp, *signal_columns(chosen), *given]))
 
         return perform
+
+    def _signalled_bare(self, signals: list[Any], columns: list[Any], stamp: int) -> int:
+        self._check_readable([(*signal, None, None) for signal in signals] if self._state.reads_values else [], stamp)
+        return int(self._engine.record(r.SIGNAL, [stamp, *columns, None, None]))
 
     def _check_times(self, ats: Sequence[int | None]) -> None:
         state = self._state
