@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -21,6 +22,9 @@ WALL_MS = 1_700_000_000_000
 SHIPPED = sj.Rule("shipped", opens="order", until=sj.all_of("paid", "packed"), within=1_000, cancels="void")
 FUNDED = sj.Rule("funded", opens="order", until=sj.total("coin", at_least=10), within=1_000)
 
+MEMORY: dict[str, Any] = {"memory": int(found)} if (found := os.environ.get("SOJOURN_TEST_MEMORY")) else {}
+"""With SOJOURN_TEST_MEMORY=0 every scene has its waits in the index, as far as it can."""
+
 
 class Scene:
     """`told` lists the ids whose callbacks were called. What is in its files at the end of a test is verified."""
@@ -33,7 +37,7 @@ class Scene:
         self.files = files or FaultyFiles()
         self.clock = clock or ManualClock(wall_ms=WALL_MS)
         self.told: list[str] = []
-        self.options = options
+        self.options = MEMORY | options
         self.hub = self.open()
         self.made.append(self)
 

@@ -467,6 +467,8 @@ class State:
             if first is None or first >= now_ms:
                 break
             for seq in self.due.at(first, most - len(ended)):
+                if self.cold is not None and (first, seq) > self.cold.near:
+                    return ended  # those before it have not come in yet
                 wait = self.waits[seq]
                 self.end(wait, *unmet(wait))
                 ended.append(wait)
