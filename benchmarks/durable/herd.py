@@ -20,14 +20,15 @@ GUARD_S = 900
 
 def herd(peer: Peer, folder: Path, n: int) -> list[dict[str, Any]]:
     """From the deadline until all are told: a signal after the other, to one who waits and is answered."""
-    hub = sj.Hub("herd", data=folder)  # type: ignore[call-arg]
+    hub = sj.Hub("herd", data=folder)
     assert isinstance(hub, DurableHub)
     first, *_ = hub.wait_many([key_of(number) for number in range(n)], "paid", f"{5 + n // OPEN_PER_S} s")
     due = first.deadline
     del first, _
     while hub.now_ms() <= due:
         time.sleep(0.001)
-    answered, start = [], time.perf_counter()
+    answered: list[int] = []
+    start = time.perf_counter()
     while hub.stats().last_number < n + len(answered) and time.perf_counter() - start < GUARD_S:
         hub.wait("other", "paid", "1 h")
         began = time.perf_counter_ns()

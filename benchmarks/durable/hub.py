@@ -15,7 +15,7 @@ from .store import KIND, RULE, WITHIN_MS, Store
 
 class HubStore:
     def __init__(self, folder: Path, **options: Any) -> None:
-        hub = sj.Hub("benchmark", data=folder, **options)  # type: ignore[call-arg]
+        hub = sj.Hub("benchmark", data=folder, **options)
         assert isinstance(hub, DurableHub)
         self.hub, self._folder = hub, folder
         hub.register(sj.Rule(RULE, opens="order", until=KIND, within=WITHIN_MS))

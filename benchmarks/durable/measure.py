@@ -54,7 +54,7 @@ def callers(peer: Peer, folder: Path, n: int) -> list[Row]:
             store.wait(key_of(caller * each + i))
 
     threads = [threading.Thread(target=call, args=(caller,)) for caller in range(CALLERS)]
-    ns = timed(lambda: ([thread.start() for thread in threads], [thread.join() for thread in threads]))
+    ns = timed(lambda: _run(threads))
     assert store.pending() == CALLERS * each
     store.close()
     return [{"op": "wait_64", "ns": ns / (CALLERS * each)}]
@@ -67,7 +67,7 @@ def single(peer: Peer, folder: Path, n: int) -> list[Row]:
     acknowledged, synced = [], []
     for i in range(min(n, SINGLES)):
         acknowledged.append(timed(lambda i=i: store.wait(key_of(i))))  # type: ignore[misc]
-        synced.append(timed(lambda: (os.write(fd, bytes(100)), os.fdatasync(fd))))
+        synced.append(timed(lambda: _write_through(fd)))
     os.close(fd)
     store.close()
     return [_quantiles("ack_1", acknowledged), _quantiles("fdatasync", synced)]
@@ -76,7 +76,7 @@ def single(peer: Peer, folder: Path, n: int) -> list[Row]:
 def bulk(peer: Peer, folder: Path, n: int) -> list[Row]:
     """In batches of 1,000: all open, then all signalled."""
     store, n = peer.open(folder), min(n, BULK)
-    opened = timed(lambda: [store.wait_many(keys) for keys in batches(n)])
+    opened = timed(lambda: _open(store, n))
     told = 0
 
     def signal() -> None:
@@ -94,8 +94,7 @@ def restart(peer: Peer, folder: Path, n: int) -> list[Row]:
     child = os.fork()
     if child == 0:
         store = peer.open(folder)
-        for keys in batches(n):
-            store.wait_many(keys)
+        _open(store, n)
         peer.abandon(store)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -110,8 +109,7 @@ def restart(peer: Peer, folder: Path, n: int) -> list[Row]:
 def cancel(peer: Peer, folder: Path, n: int) -> list[Row]:
     """All of one rule, in one call."""
     store = peer.open(folder)
-    for keys in batches(n):
-        store.wait_many(keys)
+    _open(store, n)
     cancelled = 0
 
     def cancel_all() -> None:
@@ -128,7 +126,7 @@ def cancel(peer: Peer, folder: Path, n: int) -> list[Row]:
 def pending(peer: Peer, folder: Path, n: int) -> list[Row]:
     """Beside n pending: memory, and signals in batches, to waits at random and to keys that nobody waits on."""
     store = peer.open(folder, memory=MEMORY)
-    opened = timed(lambda: [store.wait_many(keys) for keys in batches(n)])
+    opened = timed(lambda: _open(store, n))
     count = min(SIGNALS, n // 2) // BATCH * BATCH or n // 2
     chosen = random.Random(1).sample(range(n), count)
     known = timed(lambda: _signal(store, [key_of(number) for number in chosen], count))
@@ -136,6 +134,23 @@ def pending(peer: Peer, folder: Path, n: int) -> list[Row]:
     row = {"op": "pending", "ns": opened / n, "bytes": resident(os.getpid()), "peak_bytes": _peak_bytes()}
     store.close()
     return [row, {"op": "signal_known", "ns": known / count}, {"op": "signal_unknown", "ns": unknown / count}]
+
+
+def _run(threads: Sequence[threading.Thread]) -> None:
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _write_through(fd: int) -> None:
+    os.write(fd, bytes(100))
+    os.fdatasync(fd)
+
+
+def _open(store: Store, n: int) -> None:
+    for keys in batches(n):
+        store.wait_many(keys)
 
 
 def _signal(store: Store, keys: list[str], expected: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +15,7 @@ import sojourn as sj
 from durable.scene import WALL_MS
 from sojourn.durable import DurableHub, rows
 from sojourn.durable.filter import Filter
-from sojourn.durable.index import Index
+from sojourn.durable.index import Index, Mark
 from sojourn.durable.where import Where, end_of_prefix
 from sojourn.testing import ManualClock
 
@@ -176,3 +178,25 @@ def test_a_full_filter_is_made_anew_and_larger(tmp_path: Path, monkeypatch: pyte
 
 def test_the_end_of_a_prefix() -> None:
     assert [end_of_prefix(text) for text in ("a", "a\U0010ffff", "\U0010ffff", "\ud7ff")] == ["b", "b", None, "\ue000"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_child_does_not_undo_what_its_parent_is_writing(tmp_path: Path) -> None:
+    index = Index(str(tmp_path / NAME))
+    mark = Mark(1, 0, [1, 0, 0, 1], 3, 2, 0)
+    with index.transaction():
+        index.put_new([[1, "a", ["k"], 1, 0, 9, 9, None, None, None, None]], 0)
+        child = os.fork()
+        if child == 0:
+            index.leave_behind()
+            index.__del__()
+            del index
+            gc.collect()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        index.finish(mark, [], [])
+    assert [found.row[1] for found in index.on_keys(["k"])] == ["a"]
+    index.close()
+    again = Index(str(tmp_path / NAME))
+    assert again.mark == mark
+    again.close()

@@ -84,7 +84,8 @@ class Broken(Exception):  # noqa: N818  (it never leaves this package)
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, allow_nan=False)
 
 
-_encode = getattr(json.encoder, "c_make_encoder", None) and json.encoder.c_make_encoder(
+_make_encoder: Any = getattr(json.encoder, "c_make_encoder", None)
+_encode = _make_encoder and _make_encoder(
     None, _encoder.default, json.encoder.encode_basestring, None, ":", ",", False, False, False
 )
 """What `_encoder` makes anew for each text: for a small one that takes most of the time."""
