@@ -33,7 +33,8 @@ WAIT_BYTES = 1_024
 MEMORY = 2**30
 """What all may take, if nobody says otherwise."""
 MOST = MEMORY // WAIT_BYTES
-CROWD = 4
+HASTE = 5
+CROWD = 2
 """How many times more than planned may have changed since the index."""
 
 
@@ -244,14 +245,16 @@ class Cold:
         self._leaving = list(waits if are_too_many else written | self._guests)
 
     def leave(self, most: int) -> None:
-        """Let some go: those that are not among the soonest."""
+        """Let some go: those that are not among the soonest. More, if there are many too many."""
         waits, soon = self._state.waits, max(self.index.cutoff, self.near)
-        for _ in range(min(most, len(self._leaving))):
-            seq = self._leaving.pop()
+        left, looks = (most if len(waits) < 2 * self.most else HASTE * most), HASTE * HASTE * most
+        while self._leaving and left and looks:
+            seq, looks = self._leaving.pop(), looks - 1
             wait = waits.get(seq)
             if wait is not None and (wait._due, seq) > soon and self._is_written(seq) and wait._callbacks is None:
                 del wait  # so that, but for us, only those who hold it refer to it
                 self._put_down(seq)
+                left -= 1
 
     def _is_written(self, seq: int) -> bool:
         """Whether the index has what a wait in memory is."""
