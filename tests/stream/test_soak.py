@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
+from sojourn.pipeline.stream.ruleset import Ruleset
 from sojourn.pipeline.stream.shape import Shape
 from sojourn.pipeline.stream.shard import Cache, advance
 from sojourn.rules import Rule, all_of, seen, total
@@ -45,12 +46,13 @@ Sizes = NDArray[np.int64]
 def soak(rule: Rule, seconds: int, rows: int) -> tuple[Sizes, Sizes]:
     """Bytes of state and of Python's memory, second by second."""
     shape, store, cache = shape_of(rule), DictStore(), Cache(limit=2**20)
+    rules = Ruleset(shape)
     random = np.random.default_rng(Random(3).randrange(2**32))
     state, memory = np.zeros((2, seconds), np.int64)  # made beforehand: notes that grow would count as memory
     tracemalloc.start()
     for second in range(seconds):
         watermark = 1_000_000 * SECOND_MS + (second - 2) * SECOND_MS
-        advance(shape, store, cache, [a_second(shape, second, rows, random)], watermark)
+        advance(rules, store, cache, [a_second(shape, second, rows, random)], watermark)
         state[second] = sum(map(len, store.segments.values()))
         memory[second] = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()

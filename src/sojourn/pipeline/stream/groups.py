@@ -13,7 +13,7 @@ from ..columns.normal import kernel_events
 from ..kernel import UNREADABLE, Events
 from ..kernel.search import Flags, Ints
 from ..schema import AT, DEADLINE, KEY, KIND, OPENED_AT
-from .shape import EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, ROW_DEADLINE, SINCE, Shape
+from .shape import EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, ROW_DEADLINE, SINCE, Shape, nothing
 
 
 class Keys(NamedTuple):
@@ -103,6 +103,12 @@ class Groups:
         """Rows that are spent come first in their instant, so that those that open go on counting after them."""
         deadlines: Ints = self.rows[ROW_DEADLINE].to_numpy()
         return np.where(self.is_spent & (deadlines != UNREADABLE), UNREADABLE + 1, deadlines)
+
+
+def known_of(shape: Shape, kept: pa.RecordBatch) -> Groups:
+    """What is kept of some keys, when no event has come."""
+    nobody = Keys(np.zeros(0, np.int64), pa.array([], pa.string()), np.zeros(0, np.int64))
+    return together(shape, kept, nothing(shape.fresh), nobody, np.zeros(0, np.int64))
 
 
 def together(shape: Shape, kept: pa.RecordBatch, fresh: pa.RecordBatch, keys: Keys, place: Ints) -> Groups:

@@ -14,17 +14,30 @@ from ...errors import ConfigError
 from ..columns.quarantine import as_json, without_lines
 from ..kernel import NEVER
 from ..spark.parcels import prepare_worker
+from .changes import ruleset_of
 from .decide import NO_WATERMARK
 from .pack import ASIDE, EVENTS, LATE, OPENED, OUTCOMES, ROWS, SET_ASIDE, from_bytes, in_one_piece, to_bytes
+from .ruleset import Ruleset
+from .runtime import told_rules
 from .shape import Shape
-from .shard import Cache, Head, advance, is_late
+from .shard import Cache, Head, Heads, advance, is_late, numbers_of
 
 HEAD = T.StructType(
     [
         T.StructField("settings", T.StringType()),
-        T.StructField("segments", T.ArrayType(T.LongType())),
-        T.StructField("pending", T.LongType()),
-        T.StructField("wake_at", T.LongType()),
+        T.StructField(
+            "rules",
+            T.ArrayType(
+                T.StructType(
+                    [
+                        T.StructField("rule", T.StringType()),
+                        T.StructField("segments", T.ArrayType(T.LongType())),
+                        T.StructField("pending", T.LongType()),
+                        T.StructField("wake_at", T.LongType()),
+                    ]
+                )
+            ),
+        ),
     ]
 )
 SEGMENT_NUMBER = T.StructType([T.StructField("number", T.LongType())])
@@ -38,6 +51,17 @@ FIRST_TIMER = 1
 _cache = Cache()
 """Spark reuses its Python processes: what one has read for a micro-batch serves the next."""
 
+_known_rules: dict[tuple[str, tuple[str, ...]], Ruleset] = {}
+
+
+def _ruleset(whole: Shape, told: str) -> Ruleset:
+    """What is worked out of the rules serves the next micro-batch, too."""
+    name = (told, tuple(whole.of_rule(rule).id for rule in whole.plan.rules))
+    if name not in _known_rules:
+        _known_rules.clear()
+        _known_rules[name] = ruleset_of(whole, told)
+    return _known_rules[name]
+
 
 class SparkStore:
     """The state of the shard that Spark is looking at. Each call is a round trip to the JVM, so there are few."""
@@ -50,17 +74,17 @@ class SparkStore:
         self.is_awake = False
         """Whether the timer has fired, and is gone."""
 
-    def head(self) -> Head:
+    def heads(self) -> Heads:
         saved = self._head.get()
         if saved is None:
-            return Head()
-        settings, segments, pending, wake_at = saved
+            return {}
+        settings, rules = saved
         if settings != self._settings:
             raise ConfigError(
-                "the checkpoint was written under another rule, or with other columns, unit, shards, late or eager; "
-                "go on with those, or start with a new checkpoint"
+                "the checkpoint was written with another unit, other shards, late, eager or remember, or by another "
+                "version; go on with those, or start with a new checkpoint"
             )
-        return Head(tuple(segments), pending, wake_at)
+        return {rule: Head(tuple(segments), pending, wake_at) for rule, segments, pending, wake_at in rules}
 
     def segment(self, number: int) -> bytes:
         saved = self._segments.getValue((number,))
@@ -68,12 +92,13 @@ class SparkStore:
             raise RuntimeError(f"segment {number} is not in the state")
         return bytes(saved[0])
 
-    def save(self, old: Head, new: Head, added: dict[int, bytes]) -> None:
-        for number in set(old.segments) - set(new.segments):
+    def save(self, old: Heads, new: Heads, added: dict[int, bytes]) -> None:
+        for number in numbers_of(old) - numbers_of(new):
             self._segments.removeKey((number,))
         for number, data in added.items():
             self._segments.updateValue((number,), (data,))
-        self._head.update((self._settings, list(new.segments), new.pending, new.wake_at))
+        heads = [(rule, list(head.segments), head.pending, head.wake_at) for rule, head in new.items()]
+        self._head.update((self._settings, heads))
         self._set_timer(_timer(old), _timer(new))
 
     def _set_timer(self, old: int, new: int) -> None:
@@ -84,9 +109,10 @@ class SparkStore:
                 self._handle.registerTimer(new)
 
 
-def _timer(head: Head) -> int:
+def _timer(heads: Heads) -> int:
     """When Spark is to wake a shard: its watermark starts at the epoch, and a timer before that never fires."""
-    return NEVER if head.wake_at == NEVER else max(head.wake_at - 1, FIRST_TIMER)
+    wake_at = min((head.wake_at for head in heads.values()), default=NEVER)
+    return NEVER if wake_at == NEVER else max(wake_at - 1, FIRST_TIMER)
 
 
 class ShardProcessor(StatefulProcessor):
@@ -104,17 +130,21 @@ class ShardProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         prepare_worker()
         self._store = SparkStore(handle, self._settings)
+        self._rules = _ruleset(self._shape, told_rules())
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        """A row without events only wakes the shard."""
         watermark = _watermark(timerValues)
-        fresh = []
+        fresh, is_woken = [], False
         for row in rows:
             if row[ASIDE] is not None:
                 yield _row(aside=bytes(row[ASIDE]))
+            elif row[EVENTS] is None:
+                is_woken = True
             else:
                 fresh.append(from_bytes(bytes(row[EVENTS]), self._shape.fresh))
                 yield from self._too_late(is_late(fresh[-1], watermark), bytes(row[ROWS]))
-        if fresh:
+        if fresh or is_woken:
             yield from self._advance(fresh, watermark)
 
     def _too_late(self, late: pa.Array, rows: bytes) -> Iterator[Row]:
@@ -134,7 +164,7 @@ class ShardProcessor(StatefulProcessor):
         pass
 
     def _advance(self, fresh: list[pa.RecordBatch], watermark: int) -> Iterator[Row]:
-        result = advance(self._shape, self._store, _cache, fresh, watermark)
+        result = advance(self._rules, self._store, _cache, fresh, watermark)
         if result.outcomes.num_rows:
             yield _row(outcomes=to_bytes(in_one_piece(result.outcomes)), opened=result.opened)
         elif result.opened:

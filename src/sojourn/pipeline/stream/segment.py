@@ -1,10 +1,10 @@
 """What a shard keeps, as a log: segments that are never changed, of which a newer one replaces keys of older ones.
 
 A step appends one segment, with the keys it touched; segments of like size are merged, so that there are few, and each
-key is written again O(log keys) times. A segment is known by a number that is made from its bytes and from the segments
-that were there when it was made. So whoever has seen one has it for good, and needs only those of a shard's segments
-that are new: a cache of them can be lost, late or ahead of the truth, but not wrong. And a step that is repeated gives
-the same bytes under the same number.
+key is written again O(log keys) times. A segment is known by a number that is made from its bytes, from its rule and
+from the segments that were there when it was made. So whoever has seen one has it for good, and needs only those of a
+shard's segments that are new: a cache of them can be lost, late or ahead of the truth, but not wrong. And a step that
+is repeated gives the same bytes under the same number.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Segment:
     def numbered(self, shape: Shape, others: Sequence[Segment]) -> tuple[Segment, pa.Buffer]:
         """The same under a number of its own, and its bytes."""
         data = self.kept.serialize()
-        salt = blake2b(f"{shape.kept} {[segment.number for segment in others]}".encode(), digest_size=32)
+        salt = blake2b(f"{shape.id} {shape.kept} {[segment.number for segment in others]}".encode(), digest_size=32)
         number = int.from_bytes(blake2b(data, digest_size=8, key=salt.digest()).digest()) >> 1
         return Segment.from_bytes(shape, data, number), data
 

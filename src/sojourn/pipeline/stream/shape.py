@@ -1,10 +1,11 @@
-"""The types of what travels to a shard and of what it keeps, under one rule: one place."""
+"""The types of what travels to a shard, and of what it keeps under a rule: one place."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 import pyarrow as pa
@@ -49,19 +50,35 @@ TIME = pa.timestamp("us", tz="UTC")
 
 @dataclass(frozen=True)
 class Shape:
-    """What a stream under one rule sends and keeps; equal shapes understand each other's state.
+    """What a stream sends under its rules, and what it keeps under one of them: `of_rule` is the shape of that one.
 
     `numbers` gives the type of each column of numbers (`columns.numbers.number_type`), by the name that the rule gives
-    it.
+    it. `remember_ms` is how long what has ended is remembered, None for ever. `since` is the time up to which a rule
+    looks at no events, since it was added to a stream that had read them; None if it was there from the start.
     """
 
     plan: Plan
     numbers: Mapping[str, pa.DataType]
     is_eager: bool = False
+    remember_ms: int | None = None
+    since: int | None = None
 
     @property
     def rule(self) -> Rule:
         return self.plan.rules[0]
+
+    def of_rule(self, rule: Rule, since: int | None = None) -> Shape:
+        """The shape of one of the rules alone."""
+        plan = Plan.of(rule, self.plan.unit, **self.plan.columns)
+        return replace(self, plan=plan, numbers={name: self.numbers[name] for name in plan.numbers}, since=since)
+
+    @cached_property
+    def id(self) -> str:
+        """Of one rule: state that was kept under another id means something else."""
+        rule = self.rule
+        own = (rule.name, rule.opens, rule.until, rule.within, rule.per, rule.cancels, rule.keeps_alive)
+        meaning = f"{own} {dict(self.plan.columns)} {[(n, str(kind)) for n, kind in self.numbers.items()]}"
+        return sha256(f"{meaning} {self.since}".encode()).hexdigest()[:16]
 
     @cached_property
     def row(self) -> list[pa.Field]:
