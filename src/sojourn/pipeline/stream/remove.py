@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from ..columns.outcomes import outcome_table
-from ..kernel import CANCELLED, COMPLETED, NEVER, PENDING, CodedTexts, Lanes, Operations, Verdicts, given, judge
+from ..kernel import CANCELLED, NEVER, CodedTexts, Lanes, Operations, Verdicts, given, judge
 from ..schema import OUTCOMES
-from .decide import opened_operations
-from .groups import Groups
+from .decide import decide, opened_operations
+from .groups import Groups, known_of
 from .shape import TIME
 
 REMOVAL = "removal"
@@ -34,12 +34,13 @@ def told(groups: Groups, operations: Operations, verdicts: Verdicts) -> pa.Table
 
 def ended_by_removal(groups: Groups, at: int) -> pa.Table:
     """What the law says as of `at`, given the events that were read: and what is pending then is cancelled."""
-    operations, verdicts = judged(groups, at)
-    is_pending = verdicts.ending == PENDING
-    codes, texts = verdicts.decided_by
+    step = decide(groups, at + 1)
+    kept = known_of(groups.shape, step.kept)
+    operations, verdicts = judged(kept, at)
+    count = len(verdicts.at)
     ended = verdicts._replace(
-        ending=np.where(is_pending, CANCELLED, verdicts.ending).astype(np.int8),
-        met_at=np.where(verdicts.ending == COMPLETED, verdicts.at, NEVER),
-        decided_by=CodedTexts(np.where(is_pending, len(texts), codes), [*texts, REMOVAL]),
+        ending=np.full(count, CANCELLED, np.int8),
+        met_at=np.full(count, NEVER),
+        decided_by=CodedTexts(np.zeros(count, np.int64), [REMOVAL]),
     )
-    return told(groups, operations, ended)
+    return pa.concat_tables([step.outcomes, told(kept, operations, ended)])

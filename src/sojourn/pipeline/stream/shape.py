@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ...rules import Rule
 from ..columns.normal import deadline_column, normal_schema
-from ..kernel.search import Flags
+from ..kernel.search import Flags, Ints
 from ..plan import Plan
 from ..schema import DEADLINE, KEY, OPENED_AT
 
@@ -30,6 +30,9 @@ SINCE = "since"
 
 ORDINAL = "ordinal"
 
+DONE_UNTIL = "done_until"
+"""Where keys are forgotten: up to when a key whose operation has ended opens no other."""
+
 ROW_DEADLINE = deadline_column(0)
 """The deadline that a row names, where the rule has it in a column."""
 
@@ -43,6 +46,9 @@ EVENTS      rows that may still matter.
 OPERATIONS  those that are open, and whose opening nothing can change any more.
 """
 
+
+_GRAINS = 32
+"""Into how many parts the time of remembering is cut: a shard is woken to forget once in each."""
 
 TIME = pa.timestamp("us", tz="UTC")
 """A time as Spark has it."""
@@ -80,6 +86,17 @@ class Shape:
         meaning = f"{own} {dict(self.plan.columns)} {[(n, str(kind)) for n, kind in self.numbers.items()]}"
         return sha256(f"{meaning} {self.since}".encode()).hexdigest()[:16]
 
+    @property
+    def forgets_keys(self) -> bool:
+        """Whether a key that has had its one operation may have another, once it is forgotten."""
+        return self.remember_ms is not None and self.rule.per == "first"
+
+    def forget_at(self, times: Ints) -> Ints:
+        """When to forget what happened then: not before `remember_ms` are over, and not one by one."""
+        assert self.remember_ms is not None
+        grain = max(1, self.remember_ms // _GRAINS)
+        return -((-(times + self.remember_ms)) // grain) * grain
+
     @cached_property
     def row(self) -> list[pa.Field]:
         """What an event is, beside its key."""
@@ -114,6 +131,7 @@ class Shape:
                 pa.field(DUE, pa.int64()),
                 pa.field(PENDING, pa.int64()),
                 pa.field(IS_DONE, pa.bool_()),
+                *[pa.field(DONE_UNTIL, pa.int64())] * self.forgets_keys,
                 pa.field(EVENTS, pa.list_(self.kept_row)),
                 pa.field(OPERATIONS, pa.list_(self.kept_operation)),
             ]
