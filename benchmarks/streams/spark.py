@@ -63,5 +63,10 @@ def batch_ms(report: dict[str, Any]) -> float:
     return float(report["durationMs"]["triggerExecution"])
 
 
+def state_bytes(report: dict[str, Any]) -> int:
+    """What RocksDB had on disk by then."""
+    return sum(int(operator["customMetrics"]["rocksdbSstFileSize"]) for operator in report["stateOperators"])
+
+
 def told(reports: list[dict[str, Any]]) -> int:
     return sum(int(report["observedMetrics"][TOLD][TOLD]) for report in reports)

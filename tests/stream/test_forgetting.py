@@ -5,15 +5,16 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parity.tables import by_fold
 from rules.strategies import rules
 from sojourn.rules import Event, Outcome, Reached, Rule, event_error, law, reached, seen
 from stream.shards import NEVER_LATE, Run, micro_batches, shape_of
-from stream.test_shard_parity import FEW, as_told, lateness, long_log
+from stream.test_shard_parity import as_told, lateness, long_log
 
+FEWER = settings(max_examples=settings.default.max_examples // 8)
 seeds = st.integers(0, 2**32)
 durations = st.integers(0, 8)
 
@@ -40,7 +41,7 @@ def by_forgetful_fold(rule: Rule, log: list[Event], remember: int) -> list[Outco
     return sorted(told)
 
 
-@FEW
+@FEWER
 @given(first_rules, seeds, lateness, durations)
 def test_a_key_opens_anew_when_its_operation_is_forgotten_and_not_before(
     rule: Rule, seed: int, late: int, remember: int
@@ -56,7 +57,7 @@ def test_a_key_opens_anew_when_its_operation_is_forgotten_and_not_before(
     assert not run.store.segments
 
 
-@FEW
+@FEWER
 @given(rules, seeds, lateness)
 def test_who_remembers_long_enough_tells_what_the_fold_decides(rule: Rule, seed: int, late: int) -> None:
     random = Random(seed)
@@ -68,7 +69,7 @@ def test_who_remembers_long_enough_tells_what_the_fold_decides(rule: Rule, seed:
     assert not run.store.segments
 
 
-@FEW
+@FEWER
 @given(level_rules, seeds, lateness, durations)
 def test_a_level_counts_for_as_long_as_it_is_remembered_and_may_count_longer(
     rule: Rule, seed: int, late: int, remember: int

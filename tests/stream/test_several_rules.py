@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parity.tables import by_fold
@@ -16,6 +16,7 @@ from sojourn.rules import Event, Outcome, Rule, column, seen, total
 from stream.shards import NEVER_LATE, Run, micro_batches, shape_of
 from stream.test_shard_parity import FEW, as_told, lateness, long_log, randoms
 
+FEWER = settings(max_examples=settings.default.max_examples // 8)
 seeds = st.integers(0, 2**32)
 NAMES = ("first", "second", "third")
 
@@ -50,7 +51,7 @@ def test_several_rules_tell_what_the_fold_decides_under_each(
     check(chosen, log, late, random)
 
 
-@FEW
+@FEWER
 @given(some_rules, seeds, lateness)
 def test_so_they_do_over_longer_logs(chosen: list[Rule], seed: int, late: int) -> None:
     random = Random(seed)
@@ -101,7 +102,7 @@ def newest_of(log: list[Event]) -> int:
     return max((event.at for event in log), default=-1)
 
 
-@FEW
+@FEWER
 @given(some_rules, rules, seeds, lateness, st.booleans())
 def test_rules_come_and_go_at_the_newest_event_that_was_read(
     chosen: list[Rule], other: Rule, seed: int, late: int, is_told: bool
