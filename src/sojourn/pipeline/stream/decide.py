@@ -222,7 +222,7 @@ def _kept(
         HASH: pa.array(groups.hash[chosen]),
         KEY: groups.key.take(pa.array(chosen)),
         DUE: pa.array(due[chosen]),
-        PENDING: pa.array(pending[chosen]),
+        PENDING: pa.array(pending[chosen].astype(np.int32)),
         IS_DONE: pa.array(is_done[chosen]),
         DONE_UNTIL: pa.array(groups.done_until[chosen]),
         EVENTS: _lists(shape.kept_row, in_rows[chosen], _taken(columns_of_rows, rows)),
@@ -254,7 +254,8 @@ def _forget_in_time(groups: Groups, settled: Ints, due: Ints) -> None:
 
 def _operation_columns(opened: Opened, chosen: Ints) -> dict[str, pa.Array]:
     names = {OPENED_AT: opened.opened_at, DEADLINE: opened.deadline, SINCE: opened.since, ORDINAL: opened.ordinal}
-    return {name: pa.array(column[chosen]) for name, column in names.items()}
+    columns = {name: pa.array(column[chosen]) for name, column in names.items()}
+    return columns | {ORDINAL: pa.array(opened.ordinal[chosen].astype(np.int32))}
 
 
 def _taken(columns: dict[str, pa.Array], rows: Ints) -> dict[str, pa.Array]:

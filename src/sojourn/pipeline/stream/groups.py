@@ -153,15 +153,16 @@ def together(shape: Shape, kept: pa.RecordBatch, fresh: pa.RecordBatch, keys: Ke
         done_until[by_hash],
         group[order],
         {name: column.take(indices) for name, column in columns.items()},
-        _opened(kept[OPERATIONS], rank),
+        _opened(shape, kept[OPERATIONS], rank),
     )
 
 
-def _opened(kept: pa.ListArray, rank: Ints) -> Opened:
+def _opened(shape: Shape, kept: pa.ListArray, rank: Ints) -> Opened:
     group, columns = _flat(kept)
-    opened_at = _ints(columns[OPENED_AT])
+    opened_at, within = _ints(columns[OPENED_AT]), shape.rule.within
+    deadline = opened_at + within if isinstance(within, int) else _ints(columns[DEADLINE])
     since = _ints(columns[SINCE]) if SINCE in columns else opened_at
-    return Opened(rank[group], opened_at, _ints(columns[DEADLINE]), since, _ints(columns[ORDINAL]))
+    return Opened(rank[group], opened_at, deadline, since, _ints(columns[ORDINAL]).astype(np.int64))
 
 
 def _flat(lists: pa.ListArray) -> tuple[Ints, dict[str, pa.Array]]:

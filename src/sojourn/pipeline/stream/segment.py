@@ -40,14 +40,14 @@ class Segment:
 
     @staticmethod
     def from_bytes(shape: Shape, data: bytes | pa.Buffer, number: int) -> Segment:
-        return Segment(pa.ipc.read_record_batch(data, shape.kept), number)
+        return Segment(pa.ipc.read_record_batch(_decompressed(data), shape.kept), number)
 
     def numbered(self, shape: Shape, others: Sequence[Segment]) -> tuple[Segment, pa.Buffer]:
         """The same under a number of its own, and its bytes."""
-        data = self.kept.serialize()
+        data = _compressed(self.kept.serialize())
         salt = blake2b(f"{shape.id} {shape.kept} {[segment.number for segment in others]}".encode(), digest_size=32)
         number = int.from_bytes(blake2b(data, digest_size=8, key=salt.digest()).digest()) >> 1
-        return Segment.from_bytes(shape, data, number), data
+        return Segment(self.kept, number), data
 
     def find(self, hashes: Ints, keys: pa.Array) -> Ints:
         """The place of each key, -1 if it is not here. O(keys * log(places)); keys of equal hash are told apart."""
@@ -160,6 +160,18 @@ class Kept:
     def _rows(self, segments: Sequence[Segment], places: Sequence[Ints]) -> pa.RecordBatch:
         parts = [segment.kept.take(pa.array(chosen)) for segment, chosen in zip(segments, places, strict=True)]
         return pa.concat_batches(parts) if parts else nothing(self._shape.kept)
+
+
+def _compressed(data: pa.Buffer) -> pa.Buffer:
+    """Its size, and what is left of it: mostly small numbers and such that differ little, fast to write."""
+    size = len(data).to_bytes(8, "little")
+    return pa.py_buffer(b"".join([size, pa.compress(data, codec="lz4_raw", asbytes=True)]))
+
+
+def _decompressed(data: bytes | pa.Buffer) -> pa.Buffer:
+    whole = pa.py_buffer(data)
+    size = int.from_bytes(whole[:8].to_pybytes(), "little")
+    return pa.decompress(whole.slice(8), size, codec="lz4_raw")
 
 
 def _holds_something(kept: pa.RecordBatch) -> pa.Array:

@@ -118,8 +118,10 @@ class Shape:
 
     @cached_property
     def kept_operation(self) -> pa.StructType:
-        times = [OPENED_AT, DEADLINE, *[SINCE] * (self.rule.keeps_alive is not None)]
-        return pa.struct([*(pa.field(name, pa.int64()) for name in times), pa.field(ORDINAL, pa.int64())])
+        """Where all have the same time, the opening says what the deadline is."""
+        rule = self.rule
+        times = [OPENED_AT, *[DEADLINE] * (not isinstance(rule.within, int)), *[SINCE] * (rule.keeps_alive is not None)]
+        return pa.struct([*(pa.field(name, pa.int64()) for name in times), pa.field(ORDINAL, pa.int32())])
 
     @cached_property
     def kept(self) -> pa.Schema:
@@ -129,7 +131,7 @@ class Shape:
                 pa.field(HASH, pa.int64()),
                 pa.field(KEY, pa.string()),
                 pa.field(DUE, pa.int64()),
-                pa.field(PENDING, pa.int64()),
+                pa.field(PENDING, pa.int32()),
                 pa.field(IS_DONE, pa.bool_()),
                 *[pa.field(DONE_UNTIL, pa.int64())] * self.forgets_keys,
                 pa.field(EVENTS, pa.list_(self.kept_row)),
