@@ -13,6 +13,7 @@ SLOW_N = 10_000
 
 SPECS = by_name(
     Spec("sojourn"),
+    Spec("ten_kinds", max_n=100_000),
     Spec("ten_rules", max_n=100_000),
     Spec("scala", max_n=100_000),
     Spec("join", max_n=100_000),

@@ -27,11 +27,16 @@ def _table(results: Results, n: int) -> str:
             ratio(_rate(ns("sojourn", "steady")), _rate(ns(peer, "steady"))),
             number(_rate(ns(peer, "burst"))),
             ratio(_rate(ns("sojourn", "burst")), _rate(ns(peer, "burst"))),
+            *(number(_megabytes(results.get(peer, n, op, "bytes", "stream"))) for op in ("state", "memory")),
         ]
         for peer in measured
     ]
-    head = ["", "events/s", "ours is", "expired/s", "ours is"]
+    head = ["", "events/s", "ours is", "expired/s", "ours is", "state MB", "memory MB"]
     return f"{n:,} pending\n\n{table(head, rows)}"
+
+
+def _megabytes(size: float | None) -> float | None:
+    return None if size is None else size / 1e6
 
 
 def _rate(ns: float | None) -> float | None:

@@ -14,7 +14,7 @@ from .. import schema as S  # noqa: N812
 from ..columns.normal import number_types
 from ..plan import Plan
 from ..spark.rows import arrow_schema, mapped, refuse_months
-from .pack import ASIDE, EVENTS, IN_SCHEMA, LATE, NEWEST, OPENED, SHARD, Pack, Unpack
+from .pack import ASIDE, COUNTS, EVENTS, IN_SCHEMA, NEWEST, OUTCOMES, SHARD, Pack, Unpack
 from .processor import OUT_SCHEMA, ShardProcessor
 from .settings import Settings, fingerprint, settings_of
 from .shape import Shape
@@ -59,8 +59,7 @@ def outcomes(
     payloads = _payloads(events, Pack(shape, log, shards), late_ms, heartbeat=heartbeat)
     processor = ShardProcessor(shape, fingerprint(settings), log, f"more than {duration_text(late_ms)} late")
     answers = payloads.groupBy(SHARD).transformWithState(processor, OUT_SCHEMA, "append", "EventTime")
-    unpack = Unpack()
-    return _shown(answers.mapInArrow(unpack, from_arrow_schema(unpack.schema)), settings)
+    return _shown(answers, settings)
 
 
 def decided(outcomes: DataFrame) -> DataFrame:
@@ -105,14 +104,10 @@ def _ticks(spark: SparkSession) -> DataFrame:
     return clock.select(F.col("timestamp").alias(NEWEST))
 
 
-def _shown(rows: DataFrame, settings: Settings) -> DataFrame:
+def _shown(answers: DataFrame, settings: Settings) -> DataFrame:
     """Outcomes, with rows that were set aside in the column `aside`, and counts in the query's progress."""
+    counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in COUNTS]
+    payloads, unpack = answers.observe(METRICS, *counts).select(OUTCOMES, ASIDE), Unpack()
+    rows = payloads.mapInArrow(unpack, from_arrow_schema(unpack.schema))
     aside = F.when(F.col(S.REASON).isNotNull(), F.struct(S.REASON, S.ROW))
-    endings = [F.count_if(F.col(S.OUTCOME) == ending).alias(ending) for ending in S.ENDED]
-    opened, late = (F.coalesce(F.sum(name), F.lit(0)) for name in (OPENED, LATE))
-    counts = [opened.alias(OPENED), *endings, late.alias(LATE), (F.count(S.REASON) - late).alias("quarantined")]
-    return (
-        rows.observe(METRICS, *counts)
-        .where(F.col(OPENED).isNull())
-        .select(*S.OUTCOMES.names, aside.alias(ASIDE, metadata={METRICS: settings}))
-    )
+    return rows.select(*S.OUTCOMES.names, aside.alias(ASIDE, metadata={METRICS: settings}))

@@ -24,19 +24,14 @@ from .ruleset import names_kinds
 from .runtime import is_to_wake
 from .shape import TIME, Shape, nothing
 
-SHARD, EVENTS, ROWS, ASIDE, NEWEST, OUTCOMES, LATE, OPENED = (
-    "shard",
-    "events",
-    "rows",
-    "aside",
-    "newest",
-    "outcomes",
-    "late",
-    "opened",
-)
+SHARD, EVENTS, ROWS, ASIDE, NEWEST, OUTCOMES = "shard", "events", "rows", "aside", "newest", "outcomes"
 """The columns of payloads. On the way to a shard: SHARD, EVENTS, the ROWS of the log that they are, ASIDE, and NEWEST,
 the time of the newest event that was read with them; SHARD alone wakes it.
-From it: OUTCOMES, ASIDE, and the numbers of LATE and OPENED."""
+From it: OUTCOMES, ASIDE, and COUNTS."""
+
+OPENED, LATE, QUARANTINED = "opened", "late", "quarantined"
+COUNTS = (OPENED, *S.ENDED, LATE, QUARANTINED)
+"""What a payload from a shard counts: so few rows are added up, and not every outcome is looked at again."""
 
 IN_SCHEMA = pa.schema(
     [(SHARD, pa.int32()), (EVENTS, pa.binary()), (ROWS, pa.binary()), (ASIDE, pa.binary()), (NEWEST, TIME)]
@@ -109,11 +104,11 @@ def _newest(normal: Normal) -> Any:
 
 @dataclass(frozen=True)
 class Unpack:
-    """Maps payloads of shards to rows: outcomes; REASON and ROW for what was set aside; LATE and OPENED for counts."""
+    """Maps payloads of shards to rows: outcomes; REASON and ROW for what was set aside."""
 
     @property
     def schema(self) -> pa.Schema:
-        return pa.schema([*self.outcomes, *SET_ASIDE, pa.field(LATE, pa.int64()), pa.field(OPENED, pa.int64())])
+        return pa.schema([*self.outcomes, *SET_ASIDE])
 
     @property
     def outcomes(self) -> pa.Schema:
@@ -131,9 +126,6 @@ class Unpack:
             yield self._filled(from_bytes(payload[OUTCOMES], self.outcomes))
         if payload[ASIDE] is not None:
             yield self._filled(from_bytes(payload[ASIDE], SET_ASIDE))
-        if payload[LATE] or payload[OPENED]:
-            counts = {name: pa.array([payload[name] or 0], pa.int64()) for name in (LATE, OPENED)}
-            yield self._filled(pa.RecordBatch.from_pydict(counts))
 
     def _filled(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """These columns, and nulls in all others."""

@@ -6,17 +6,32 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Row
 from pyspark.sql import types as T  # noqa: N812  (as everybody does)
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from ...errors import ConfigError
+from .. import schema as S  # noqa: N812
 from ..columns.quarantine import as_json, without_lines
 from ..kernel import NEVER
 from ..spark.parcels import prepare_worker
 from .changes import ruleset_of
 from .decide import NO_WATERMARK
-from .pack import ASIDE, EVENTS, LATE, OPENED, OUTCOMES, ROWS, SET_ASIDE, from_bytes, in_one_piece, to_bytes
+from .pack import (
+    ASIDE,
+    COUNTS,
+    EVENTS,
+    LATE,
+    OPENED,
+    OUTCOMES,
+    QUARANTINED,
+    ROWS,
+    SET_ASIDE,
+    from_bytes,
+    in_one_piece,
+    to_bytes,
+)
 from .ruleset import Ruleset
 from .runtime import told_rules
 from .shape import Shape
@@ -44,7 +59,7 @@ SEGMENT_NUMBER = T.StructType([T.StructField("number", T.LongType())])
 SEGMENT = T.StructType([T.StructField("data", T.BinaryType())])
 """Types, not texts, as Python would have to ask the JVM what a text means."""
 
-OUT_SCHEMA = f"{OUTCOMES} binary, {ASIDE} binary, {LATE} bigint, {OPENED} bigint"
+OUT_SCHEMA = ", ".join([f"{OUTCOMES} binary, {ASIDE} binary", *(f"{name} bigint" for name in COUNTS)])
 
 FIRST_TIMER = 1
 
@@ -138,7 +153,7 @@ class ShardProcessor(StatefulProcessor):
         fresh, is_woken = [], False
         for row in rows:
             if row[ASIDE] is not None:
-                yield _row(aside=bytes(row[ASIDE]))
+                yield answer(aside=from_bytes(bytes(row[ASIDE]), SET_ASIDE))
             elif row[EVENTS] is None:
                 is_woken = True
             else:
@@ -153,7 +168,7 @@ class ShardProcessor(StatefulProcessor):
             whole = pa.Table.from_batches([from_bytes(rows, self._log).filter(late)])
             texts = as_json(without_lines(whole))
             aside = pa.RecordBatch.from_arrays([pa.repeat(self._late, count), texts], schema=SET_ASIDE)
-            yield _row(aside=to_bytes(aside), late=count)
+            yield answer(aside=aside, late=count)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
         self._store.is_awake = True
@@ -165,10 +180,8 @@ class ShardProcessor(StatefulProcessor):
 
     def _advance(self, fresh: list[pa.RecordBatch], watermark: int) -> Iterator[Row]:
         result = advance(self._rules, self._store, _cache, fresh, watermark)
-        if result.outcomes.num_rows:
-            yield _row(outcomes=to_bytes(in_one_piece(result.outcomes)), opened=result.opened)
-        elif result.opened:
-            yield _row(opened=result.opened)
+        if result.outcomes.num_rows or result.opened:
+            yield answer(in_one_piece(result.outcomes), opened=result.opened)
 
 
 def _watermark(timer_values: Any) -> int:
@@ -177,5 +190,17 @@ def _watermark(timer_values: Any) -> int:
     return ms + 1 if ms > 0 else NO_WATERMARK
 
 
-def _row(outcomes: bytes | None = None, aside: bytes | None = None, late: int = 0, opened: int = 0) -> Row:
-    return Row(**{OUTCOMES: outcomes, ASIDE: aside, LATE: late, OPENED: opened})
+def answer(
+    outcomes: pa.RecordBatch | None = None, aside: pa.RecordBatch | None = None, late: int = 0, opened: int = 0
+) -> Row:
+    """A payload from a shard. Of rows that are set aside so many are late, and the others cannot be used."""
+    counts = dict.fromkeys(COUNTS, 0) | {OPENED: opened, LATE: late}
+    if outcomes is not None:
+        counts |= {ending["values"]: ending["counts"] for ending in pc.value_counts(outcomes[S.OUTCOME]).to_pylist()}
+    if aside is not None:
+        counts[QUARANTINED] = aside.num_rows - late
+    return Row(**{OUTCOMES: _bytes_of(outcomes), ASIDE: _bytes_of(aside), **counts})
+
+
+def _bytes_of(rows: pa.RecordBatch | None) -> bytes | None:
+    return to_bytes(rows) if rows is not None and rows.num_rows else None

@@ -56,7 +56,7 @@ class ShardResult(NamedTuple):
 class Cache:
     """Segments that have been read, up to a limit in bytes: those used last."""
 
-    def __init__(self, limit: int = 256 * 2**20) -> None:
+    def __init__(self, limit: int = 512 * 2**20) -> None:
         self._limit = limit
         self._segments: OrderedDict[int, Segment] = OrderedDict()
         self._size = 0
