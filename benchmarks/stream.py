@@ -29,6 +29,18 @@ RULES = {"ten_rules": 10}
 """How many rules a peer has, if not one: each tells every operation."""
 
 
+ROWS = 100_000
+"""Events of a micro-batch."""
+PHASES = (
+    "finding what is new",
+    "planning",
+    "logs of offsets and commits",
+    "reading, packing, shuffling, starting tasks",
+    "steps",
+    "writing state",
+)
+"""Where the time of a micro-batch goes."""
+
 NO_PYFLINK = "apache-flink pins py4j 0.10.9.7 and pandas < 2.3, which PySpark 4.3 cannot use beside it"
 
 

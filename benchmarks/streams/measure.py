@@ -14,7 +14,7 @@ from ..child import UnavailableError
 from ..memory import PeakMemory, resident
 from . import scala
 from .events import steady
-from .spark import batch_ms, run, session, state_bytes, told
+from .spark import batch_ms, phases_ms, run, session, state_bytes, told
 
 BATCHES = 16
 """Of the steady load; the first half warms the JVM up."""
@@ -47,8 +47,16 @@ def measure(peer: str, pending: int, *, is_slow: bool, times: int) -> dict[str, 
         {"op": "burst", "ns": burst_ns},
         {"op": "state", "bytes": state_bytes(full[-1])},
         {"op": "memory", "bytes": memory.peak},
+        *({"op": op, "ns": ns} for op, ns in phases(full).items()),
     ]
     return {"version": pyspark.__version__, "rows": rows}
+
+
+def phases(reports: Reports) -> dict[str, float]:
+    """Where the time of a micro-batch goes, as the ns of each event: medians of what Spark reports."""
+    times = [phases_ms(report) for report in reports]
+    rows = statistics.median(report["numInputRows"] for report in reports)
+    return {name: statistics.median(time[name] for time in times) * 1e6 / rows for name in times[0]}
 
 
 def _runner(peer: str) -> Callable[[Path, Path], Reports]:

@@ -78,7 +78,7 @@ TABLES: dict[str, list[list[str]]] = {
     ],
     "stream": [
         [
-            *(f"tests/stream/test_{name}.py" for name in ("several_rules", "forgetting", "rule_changes", "pack")),
+            *(f"tests/stream/test_{name}.py" for name in ("rule_changes", "pack", "forgetting", "several_rules")),
             "-m",
             "not java",
         ]

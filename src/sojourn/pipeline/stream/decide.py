@@ -134,7 +134,8 @@ def _rows_that_open(groups: Groups, lanes: Lanes) -> Ints:
     rows = all_opening_rows(rule, groups.events, lanes)
     has_none = ~_any_of(groups.opened.group, len(groups.hash))
     rows = rows[(groups.is_free & ~groups.is_spent & has_none[groups.group])[rows]]
-    return rows[np.append(True, groups.group[rows[1:]] != groups.group[rows[:-1]])[: len(rows)]]
+    first: Ints = rows[np.append(True, groups.group[rows[1:]] != groups.group[rows[:-1]])[: len(rows)]]
+    return first
 
 
 def least_left(instant: Ints, is_told: Flags, told_as: Ints) -> Ints:
