@@ -65,8 +65,8 @@ serve: $(READY) ## A service with a little life in it, and its dashboard: http:/
 million: $(READY) ## The dashboard with a million pending waits, in a browser: first paint, updates
 	$(BIN)/python -m pytest -m million -s tests/service/ui
 
-soak: $(READY)  ## A durable hub, an hour of load in virtual time: constant memory, bounded disk
-	$(BIN)/python -m pytest -m soak tests/durable
+soak: $(READY)  ## A durable hub, an hour of load in virtual time: constant memory, bounded disk; a stream, thirty days: constant state
+	$(BIN)/python -m pytest -m soak tests/durable tests/stream
 
 files: $(READY) ## Generated log files through every engine, N of them (1,000), every tenth as a stream; a failure says its seed
 	$(BIN)/python -m tests.files $(or $(N),1000) $(if $(SEED),--seed $(SEED)) $(if $(FORMAT),--format $(FORMAT))
