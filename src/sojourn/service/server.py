@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import socket
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import cast
 
 import uvicorn
 import uvloop
@@ -53,6 +55,10 @@ class Server(uvicorn.Server):
         )
 
     async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:
+            now = asyncio.get_running_loop().time()
+            for connection in tuple(self.server_state.connections):
+                cast(QuickProtocol, connection).close_if_slow(now)
         return await super().on_tick(counter) or self.service.failure is not None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
