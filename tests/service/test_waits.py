@@ -41,7 +41,7 @@ async def test_what_put_answers_is_what_get_says(scene: Scene) -> None:
 
 @in_service()
 async def test_an_id_may_be_any_text_that_fits_a_path(scene: Scene) -> None:
-    for wait_id in ("a/b", "ä ö", "100%", "a?b#c", "..", "x;y=1"):
+    for wait_id in ("a/b", "ä ö", "100%", "a?b#c", "x;y=1"):
         path = "/v1/waits/" + quote(wait_id, safe="")
         assert (await scene.ask("PUT", path, PAID)).json()["id"] == wait_id
         assert (await scene.ask("GET", path)).json()["id"] == wait_id
