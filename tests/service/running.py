@@ -36,6 +36,7 @@ class Running:
             self.said.append(line.rstrip())
             if text in line:
                 return line.rstrip()
+        self._finish()
         raise AssertionError("\n".join(self.said))
 
     def become_ready(self) -> Running:
@@ -54,9 +55,7 @@ class Running:
             connection.request(method, path, data, headers or {})
             answer = connection.getresponse()
             text = answer.read()
-            is_json = (
-                "json" in answer.headers.get("content-type", "") and "ndjson" not in answer.headers["content-type"]
-            )
+            is_json = answer.headers.get("content-type", "").endswith(("/json", "+json"))
             return answer.status, json.loads(text) if is_json else text.decode()
         finally:
             connection.close()
