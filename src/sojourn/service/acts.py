@@ -133,8 +133,10 @@ def found(state: State, wait_id: str) -> Wait:
 
 
 def ended(wait: Wait) -> Problem:
-    more: dict[str, Any] = {}
-    if wait.done():
-        more = {"outcome": outcome_shape(wait._conclude())}
-    how = wait.outcome or "ending"
-    return Problem(409, "it has ended", f"wait {wait.id!r} is {how}: its deadline cannot be moved", "id", more=more)
+    return Problem(
+        409,
+        "it has ended",
+        f"wait {wait.id!r} has ended, or is about to: its deadline cannot be moved",
+        "id",
+        more=lambda: {"outcome": outcome_shape(wait._conclude())} if wait.done() else {},
+    )

@@ -42,6 +42,7 @@ class Front:
                 raise  # the answer has begun: the connection ends
             await _UNEXPECTED.response(visit.request_id)(scope, receive, visit.send)
         finally:
+            self._service.counters.by_status[visit.status] += 1
             visit.log(self._service.settings.log_requests)
 
 

@@ -30,6 +30,7 @@ _UNUSUAL = frozenset({b"expect", b"transfer-encoding", b"upgrade", b"x-request-i
 _HEAD = b"HTTP/1.1 %d %b\r\ncontent-type: %b\r\nx-request-id: %b\r\n" + (
     b"x-content-type-options: nosniff\r\ncache-control: no-store\r\ncontent-length: %d\r\n%b\r\n"
 )
+_TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 
@@ -56,6 +57,31 @@ class QuickProtocol(HttpToolsProtocol):
     """One connection. `service` is set on a subclass."""
 
     service: Service
+    reading_since: float | None = None
+    """When the request that is being read began; None between requests."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.reading_since = self.loop.time()
+        if len(self.connections) > self.service.settings.limits.connections:
+            self.app = self._too_many  # type: ignore[assignment]
+
+    async def _too_many(self, scope: Any, receive: Any, send: Any) -> None:
+        most = self.service.settings.limits.connections
+        detail = f"{most:,} connections are open, as many as are allowed; close some, or come back later"
+        headers = {"retry-after": "1", "connection": "close"}
+        await Problem(503, "too many connections", detail, headers=headers).response()(scope, receive, send)
+
+    def close_if_slow(self, now: float) -> None:
+        """Whoever takes for ever to send a request has a connection that others could use."""
+        if self.reading_since is not None and now - self.reading_since > self.service.settings.limits.request_s:
+            if self.cycle is None or self.cycle.response_complete:
+                self.transport.write(_TOO_SLOW)
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        self.reading_since = self.loop.time()
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         if self._is_quick():
@@ -65,6 +91,8 @@ class QuickProtocol(HttpToolsProtocol):
             super().on_headers_complete()
 
     def _is_quick(self) -> bool:
+        if self.app == self._too_many:
+            return False
         url, method, service = self.url, self.parser.get_method(), self.service
         if method == b"PUT" and url.startswith(WAITS):
             is_ours = len(url) > len(WAITS) and _PLAIN.issuperset(url[len(WAITS) :])
@@ -85,6 +113,7 @@ class QuickProtocol(HttpToolsProtocol):
         )
 
     def on_message_complete(self) -> None:
+        self.reading_since = None
         cycle: Any = self.cycle
         if type(cycle) is not QuickCycle:
             super().on_message_complete()
@@ -102,15 +131,17 @@ class QuickProtocol(HttpToolsProtocol):
             return
         request_id = uuid4().hex
         try:
-            self.transport.write(response(answer, request_id, cycle.keep_alive))
+            status, data = response(answer, request_id, cycle.keep_alive)
+            self.transport.write(data)
+            self.service.counters.by_status[status] += 1
         finally:
             if not cycle.keep_alive:
                 self.transport.close()
             self.on_response_complete()
 
 
-def response(answer: Any, request_id: str, keeps_alive: bool) -> bytes:
-    """An answer as it goes to the socket."""
+def response(answer: Any, request_id: str, keeps_alive: bool) -> tuple[int, bytes]:
+    """The status of an answer, and the answer as it goes to the socket."""
     more = b"" if keeps_alive else b"connection: close\r\n"
     kind = b"application/json"
     if type(answer) is Opened:
@@ -122,7 +153,7 @@ def response(answer: Any, request_id: str, keeps_alive: bool) -> bytes:
         made = problem.response(request_id)
         status, body, kind = problem.status, bytes(made.body), b"application/problem+json"
         more += b"".join(b"%b: %b\r\n" % (k.encode(), v.encode()) for k, v in problem.headers.items())
-    return _HEAD % (status, _PHRASES[status], kind, request_id.encode(), len(body), more) + body
+    return status, _HEAD % (status, _PHRASES[status], kind, request_id.encode(), len(body), more) + body
 
 
 def refusal(error: Exception) -> Problem:

@@ -15,6 +15,7 @@ from ..clock import ManualClock
 from ..durable.async_hub import AsyncDurableHub
 from ..errors import DiskError
 from .acts import Opened, opening, reading
+from .counters import Counters
 from .door import Door
 from .feed import Feed
 from .gather import Gatherer
@@ -60,6 +61,7 @@ class Service:
         self.moving = asyncio.Lock()
         """Held by whoever moves a manual clock."""
         self.tally = Tally()
+        self.counters = Counters()
         self.gatherer = Gatherer(self)
         self._hub: AsyncDurableHub | None = None
         self._feed: Feed | None = None
@@ -207,6 +209,12 @@ class Service:
             "now_ms": self.now_ms(),
             "rules": by_rule,
         }
+
+    def metrics(self) -> bytes:
+        """All metrics, as Prometheus reads them."""
+        from .meters import exposition  # noqa: PLC0415  (only who asks for them needs the client)
+
+        return exposition(self)
 
     @property
     def verbs(self) -> Verbs:

@@ -33,7 +33,7 @@ async def post(request: ApiRequest) -> Response:
     is_brief, service = request.flag("brief"), request.service
     body = await request.body_within(service.settings.limits.batch_bytes)
     lines = [line for line in body.split(b"\n") if line and not line.isspace()]
-    service.door.take(request.bearer, len(lines))
+    service.door.count(request.bearer, len(lines) - 1)  # one has been counted for the request
     answers: list[bytes] = []
     for start in range(0, len(lines), TURN_LINES):
         parsed = [_parsed(line) for line in lines[start : start + TURN_LINES]]

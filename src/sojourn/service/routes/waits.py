@@ -80,7 +80,8 @@ async def delete(request: ApiRequest) -> Response:
 
 
 def cancelled(answer: acts.Cancelled) -> dict[str, Any]:
-    return {"ended_by_this": answer.ended_by_this, "wait": answer.shape or wait_shape(answer.wait)}
+    shape = None if answer.wait.done() else answer.shape
+    return {"ended_by_this": answer.ended_by_this, "wait": shape or wait_shape(answer.wait)}
 
 
 async def explain(request: ApiRequest) -> Response:
