@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,23 @@ class Scene:
     async def advance(self, by: str) -> None:
         answer = await self.ask("POST", "/v1/clock/advance", {"by": by})
         assert answer.status_code == 200, answer.text
+
+
+def in_service(**settings: Any) -> Callable[[Callable[[Scene], Awaitable[None]]], Callable[[Path], None]]:
+    """Make a test of a coroutine: it is given a service on a folder of its own."""
+
+    def decorate(test: Callable[[Scene], Awaitable[None]]) -> Callable[[Path], None]:
+        def run(tmp_path: Path) -> None:
+            async def main() -> None:
+                async with serving(tmp_path / "data", **settings) as scene:
+                    await test(scene)
+
+            asyncio.run(main())
+
+        run.__name__, run.__doc__ = test.__name__, test.__doc__
+        return run
+
+    return decorate
 
 
 @asynccontextmanager

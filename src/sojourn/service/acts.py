@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from ..durable.wait import Wait
 from ..rules import Rule
 from .problems import Problem
-from .shapes import Asked, Signal, outcome_shape
+from .shapes import Asked, Signal, outcome_shape, wait_shape
 
 if TYPE_CHECKING:
     from ..durable.state import State
@@ -24,8 +24,11 @@ Act = Callable[[int], T]
 
 
 class Opened(NamedTuple):
+    """`shape` is the wait as it was in the hub's turn; None if it is new, and has heard nothing."""
+
     wait: Wait
     is_new: bool
+    shape: dict[str, Any] | None
 
 
 def opening(verbs: Verbs, tally: Tally, asked: Sequence[Asked]) -> Act[list[Opened]]:
@@ -44,8 +47,11 @@ def opening(verbs: Verbs, tally: Tally, asked: Sequence[Asked]) -> Act[list[Open
         next_seq = verbs._state.next_seq
         opened: list[Opened] = []
         for wait in perform(stamp):
-            opened.append(Opened(wait, wait.seq >= next_seq))
-            next_seq = max(next_seq, wait.seq + 1)  # the same id twice in one call: the second is not new
+            seq = wait.seq
+            is_new = seq >= next_seq
+            opened.append(Opened(wait, is_new, None if is_new and wait._progress is None else wait_shape(wait)))
+            if is_new:
+                next_seq = seq + 1  # the same id twice in one call: the second is not new
         if count := sum(one.is_new for one in opened):
             tally.opened(opened[0].wait.rule, count)
         return opened
@@ -53,7 +59,7 @@ def opening(verbs: Verbs, tally: Tally, asked: Sequence[Asked]) -> Act[list[Open
     return act
 
 
-def registering(verbs: Verbs, rule: Rule, replace: bool) -> Act[bool]:
+def registering(verbs: Verbs, rule: Rule, replace: bool = False) -> Act[bool]:
     """Make a rule known; whether it is new. Another one of the name is refused while waits have it."""
     perform, text = verbs.register(rule), rule.to_toml()
 
@@ -79,24 +85,33 @@ def _refuse_to_replace(state: State, name: str) -> None:
         )
 
 
-def extending(verbs: Verbs, wait_id: str, within_ms: int) -> Act[Wait]:
+def extending(verbs: Verbs, wait_id: str, within_ms: int) -> Act[dict[str, Any]]:
     perform = verbs.extend(wait_id, within_ms)
 
-    def act(stamp: int) -> Wait:
+    def act(stamp: int) -> dict[str, Any]:
         wait = found(verbs._state, wait_id)
         if not perform(stamp):
             raise ended(wait)
-        return wait
+        return wait_shape(wait)
 
     return act
 
 
-def cancelling(verbs: Verbs, wait_id: str) -> Act[tuple[bool, Wait]]:
+class Cancelled(NamedTuple):
+    """`shape` is the wait as it was if it had ended before; whoever ended it now looks again once that is told."""
+
+    ended_by_this: bool
+    wait: Wait
+    shape: dict[str, Any] | None
+
+
+def cancelling(verbs: Verbs, wait_id: str) -> Act[Cancelled]:
     perform = verbs.cancel(wait_id)
 
-    def act(stamp: int) -> tuple[bool, Wait]:
+    def act(stamp: int) -> Cancelled:
         wait = found(verbs._state, wait_id)
-        return perform(stamp), wait
+        ended_by_this = perform(stamp)
+        return Cancelled(ended_by_this, wait, None if ended_by_this else wait_shape(wait))
 
     return act
 
@@ -118,8 +133,10 @@ def found(state: State, wait_id: str) -> Wait:
 
 
 def ended(wait: Wait) -> Problem:
-    more: dict[str, Any] = {}
-    if wait.done():
-        more = {"outcome": outcome_shape(wait._conclude())}
-    how = wait.outcome or "ending"
-    return Problem(409, "it has ended", f"wait {wait.id!r} is {how}: its deadline cannot be moved", "id", more=more)
+    return Problem(
+        409,
+        "it has ended",
+        f"wait {wait.id!r} has ended, or is about to: its deadline cannot be moved",
+        "id",
+        more=lambda: {"outcome": outcome_shape(wait._conclude())} if wait.done() else {},
+    )

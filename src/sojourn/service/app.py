@@ -15,13 +15,13 @@ from starlette.routing import BaseRoute
 from .endpoint import ApiRoute
 from .front import Front
 from .problems import Problem
-from .routes import clock, health, outcomes, rules, signals, waits
+from .routes import batch, clock, health, outcomes, rules, signals, waits
 from .service import Service
 
 
 def make_app(service: Service) -> Starlette:
     """The app of a service, which opens its folder when the app starts, and closes it when that stops."""
-    routes: list[BaseRoute] = [*waits.routes, *signals.routes, *outcomes.routes, *rules.routes]
+    routes: list[BaseRoute] = [*waits.routes, *signals.routes, *batch.routes, *outcomes.routes, *rules.routes]
     routes += [*clock.routes, *health.routes]
     for part in service.parts:
         routes += part.routes

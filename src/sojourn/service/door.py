@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from .problems import Problem
@@ -16,12 +17,35 @@ if TYPE_CHECKING:
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
+class Bucket:
+    """So many per second, and as many at once after a silence. Who takes more at once, as a batch, then has to wait."""
+
+    def __init__(self, per_second: int) -> None:
+        self._per_second = self._left = float(per_second)
+        self._at = monotonic()
+
+    def has_some(self) -> bool:
+        """Whether there is one left, which is taken then."""
+        now = monotonic()
+        self._left = min(self._per_second, self._left + (now - self._at) * self._per_second)
+        self._at = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+    def spend(self, count: int) -> None:
+        self._left -= count
+
+
 class Door:
     """Lets requests in, or refuses them with 401, 403 or 429."""
 
     def __init__(self, settings: Settings) -> None:
         self._tokens = settings.tokens
         self._is_local = is_local(settings.host)
+        self._per_second = settings.limits.per_second
+        self._buckets: dict[str, Bucket] = {}
 
     def admit(self, scope: MutableMapping[str, Any], needed: str | None) -> Bearer:
         """Who asks; `needed` is the scope that a route needs, None if it is for everybody."""
@@ -35,6 +59,40 @@ class Door:
                 403, "scope", f"token of {bearer.name!r} has scope {bearer.scope!r}, and this needs {needed!r}"
             )
         return bearer
+
+    def lets_in(self, headers: dict[bytes, bytes], needed: str) -> bool:
+        """Whether nothing is to be said against it; otherwise `admit` says what."""
+        if self._per_second is not None:
+            return False
+        if not self._tokens:
+            return is_local(_without_port(headers.get(b"host", b"localhost").decode("latin-1")))
+        try:
+            return self._bearer(headers.get(b"authorization")).may(needed)
+        except Problem:
+            return False
+
+    def count(self, bearer: Bearer, more: int) -> None:
+        """Count what somebody does beyond one request, if there is a limit."""
+        if self._per_second is not None:
+            self._bucket(bearer).spend(more)
+
+    def take(self, bearer: Bearer) -> None:
+        """Count one request of somebody, if there is a limit; 429 if there were too many."""
+        if self._per_second is not None and not self._bucket(bearer).has_some():
+            raise Problem(
+                429,
+                "too many requests",
+                f"{bearer.name!r} may ask {self._per_second:,} times per second, each line of a batch counted; "
+                "ask again in a second",
+                headers={"retry-after": "1"},
+            )
+
+    def _bucket(self, bearer: Bearer) -> Bucket:
+        assert self._per_second is not None
+        bucket = self._buckets.get(bearer.name)
+        if bucket is None:
+            bucket = self._buckets[bearer.name] = Bucket(self._per_second)
+        return bucket
 
     def _bearer(self, given: bytes | None) -> Bearer:
         kind, _, token = (given or b"").partition(b" ")

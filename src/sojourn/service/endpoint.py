@@ -181,6 +181,8 @@ class ApiRoute(BaseRoute):
                 headers={"allow": ", ".join(self.allowed)},
             )
         request.bearer = service.door.admit(request.scope, self.scope)
+        if self.scope is not None:
+            service.door.take(request.bearer)
         if self.needs_hub and not service.is_ready:
             raise service.not_ready()
         request.scope["path_params"] = {name: _text(name, part) for name, part in request.scope["path_params"].items()}

@@ -42,10 +42,17 @@ class Front:
                 raise  # the answer has begun: the connection ends
             await _UNEXPECTED.response(visit.request_id)(scope, receive, visit.send)
         finally:
+            self._service.counters.by_status[visit.status] += 1
             visit.log(self._service.settings.log_requests)
 
 
 _UNEXPECTED = Problem(500, "unexpected", "an error in the service itself, which is in its log; please report it")
+
+
+def unexpected(error: Exception) -> Problem:
+    """What to say of an error that is ours; it is in the log."""
+    logger.error("failed", exc_info=error)
+    return _UNEXPECTED
 
 
 class Visit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -50,15 +51,16 @@ class Problem(Exception):  # noqa: N818  (it is an answer)
         field: str | None = None,
         *,
         headers: dict[str, str] | None = None,
-        more: dict[str, Any] | None = None,
+        more: Callable[[], dict[str, Any]] = dict,
     ) -> None:
         super().__init__(detail)
         self.status, self.title, self.detail, self.field = status, title, detail, field
         self.headers = headers or {}
-        self.more = more or {}
+        self.more = more
+        """Asked for when the answer is written: by then what the request waited for is known."""
 
     def shape(self, request_id: str | None = None) -> dict[str, Any]:
-        body = {"type": "about:blank", "title": self.title, "status": self.status, "detail": self.detail, **self.more}
+        body = {"type": "about:blank", "title": self.title, "status": self.status, "detail": self.detail, **self.more()}
         if self.field is not None:
             body["field"] = self.field
         if request_id is not None:

@@ -15,8 +15,10 @@ from ..clock import ManualClock
 from ..durable.async_hub import AsyncDurableHub
 from ..errors import DiskError
 from .acts import Opened, opening, reading
+from .counters import Counters
 from .door import Door
 from .feed import Feed
+from .gather import Gatherer
 from .problems import Problem
 from .settings import Settings
 from .shapes import Asked, histogram_shape
@@ -58,6 +60,8 @@ class Service:
         self.moving = asyncio.Lock()
         """Held by whoever moves a manual clock."""
         self.tally = Tally()
+        self.counters = Counters()
+        self.gatherer = Gatherer(self)
         self._hub: AsyncDurableHub | None = None
         self._feed: Feed | None = None
         self._opening: asyncio.Task[None] | None = None
@@ -189,6 +193,12 @@ class Service:
             "now_ms": self.now_ms(),
             "rules": by_rule,
         }
+
+    def metrics(self) -> bytes:
+        """All metrics, as Prometheus reads them."""
+        from .meters import exposition  # noqa: PLC0415  (only who asks for them needs the client)
+
+        return exposition(self)
 
     @property
     def verbs(self) -> Verbs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from .._arguments import check_whole
@@ -28,11 +29,13 @@ class Limits:
     """Waits."""
     per_second: int | None = None
     """Requests per token; lines, of a batch."""
+    request_s: int = 60
+    """How long a request may take to arrive."""
     longest_wait_ms: int = 300_000
     """How long a request may wait for something to happen."""
 
     def __post_init__(self) -> None:
-        for name in ("body_bytes", "batch_bytes", "connections", "longest_wait_ms"):
+        for name in ("body_bytes", "batch_bytes", "connections", "request_s", "longest_wait_ms"):
             check_whole(name, getattr(self, name), 1, 2**40)
         for name in ("pending", "per_second"):
             if getattr(self, name) is not None:
@@ -92,6 +95,7 @@ class Settings:
             )
 
 
+@lru_cache(maxsize=100)
 def is_local(host: str) -> bool:
     """Whether only this machine reaches an address."""
     if host.lower() in LOCAL_NAMES:

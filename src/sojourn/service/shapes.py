@@ -99,6 +99,30 @@ def wait_shape(wait: Wait) -> dict[str, Any]:
     return shape
 
 
+def new_wait_bytes(wait: Wait) -> bytes:
+    """`wait_shape` as JSON, of one that has just been opened and has heard nothing yet."""
+    before, middle, after = _around(wait._plan)
+    keys = ",".join(map(_quoted, wait.keys))
+    payload = "null" if wait.payload is None else _encode(wait.payload)
+    times = f'{wait.within_ms},"opened_at":{wait.opened_at},"deadline":{wait.deadline}'
+    text = f'{{"id":{_quoted(wait.id)}{before}{keys}{middle}{times}{after}{payload},"outcome":null}}'
+    return text.encode("utf-8", "backslashreplace")
+
+
+@lru_cache(maxsize=1_000)
+def _around(plan: Plan) -> tuple[str, str, str]:
+    """What is the same in all waits of a plan, in the order of `wait_shape`."""
+    return (
+        f',"rule":{_encode(rule_name(plan))},"keys":[',
+        f'],"until":{_encode(plan_until(plan))},"within_ms":',
+        f',"status":"pending","missing":{_encode(nothing_yet(plan))},"payload":',
+    )
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_quoted = json.encoder.encode_basestring
+
+
 def rule_name(plan: Plan) -> str | None:
     """The name of its rule; None for a wait that brought a condition of its own."""
     rule = plan.rule
@@ -139,7 +163,7 @@ def histogram_shape(histogram: LatenessHistogram) -> dict[str, Any]:
 def parsed(body: bytes | bytearray, where: str = "the body") -> Any:
     """JSON as it came; 400 if it is none."""
     try:
-        return json.loads(body, parse_constant=_refuse_constant)
+        return _decode(body.decode())
     except (ValueError, RecursionError) as error:
         raise Problem(400, "not JSON", f"{where} is not JSON: {error}") from None
 
@@ -148,27 +172,32 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a number that JSON has")
 
 
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+
+
 def an_object(value: Any, allowed: tuple[str, ...], where: str = "the body") -> dict[str, Any]:
     """A JSON object with no other fields than these."""
     if not isinstance(value, dict):
         raise refused(f"{where} is {_kind(value)}; an object with {', '.join(allowed)} is expected")
-    for name in value:
-        if name not in allowed:
-            raise refused(f"{where} has a field {name!r}; allowed are {', '.join(allowed)}", name)
+    if not value.keys() <= set(allowed):
+        name = next(name for name in value if name not in allowed)
+        raise refused(f"{where} has a field {name!r}; allowed are {', '.join(allowed)}", name)
     return value
 
 
 _WAIT = ("key", "keys", "rule", "until", "within", "payload", "id")
+_WAIT_FIELDS = frozenset(_WAIT)
 
 
 def asked(value: Any, wait_id: str | None = None) -> Asked:
     """The wait that a body asks for; its id is the one of the path, if there is one."""
-    body = an_object(value, _WAIT)
-    key, rule, payload = _key(body), body.get("rule"), body.get("payload")
-    given = body.get("id", wait_id)
+    body = value if type(value) is dict and value.keys() <= _WAIT_FIELDS else an_object(value, _WAIT)
+    key, rule, payload, given = body.get("key"), body.get("rule"), body.get("payload"), body.get("id", wait_id)
+    if type(key) is not str or "keys" in body:
+        key = _key(body)
     if wait_id is not None and given != wait_id:
         raise refused(f"id={given!r} in the body is not {wait_id!r}, as in the path; leave it out", "id")
-    if given is not None:
+    if given is not None and type(given) is not str:
         a_text(given, "id")
     if rule is not None:
         for name in ("until", "within"):
@@ -177,8 +206,17 @@ def asked(value: Any, wait_id: str | None = None) -> Asked:
         return Asked(key, None, None, a_text(rule, "rule"), payload, given)
     if "within" not in body:
         raise refused('neither rule nor within is there; give within, as in "30 min", or the name of a rule', "within")
-    until = None if body.get("until") is None else condition(body["until"])
-    return Asked(key, until, duration(body["within"], "within"), None, payload, given)
+    until, within = body.get("until"), body["within"]
+    if type(until) is str and type(within) is str:
+        return Asked(key, *_plain_plan(until, within), None, payload, given)
+    condition_ = None if until is None else condition(until)
+    return Asked(key, condition_, duration(within, "within"), None, payload, given)
+
+
+@lru_cache(maxsize=1_000)
+def _plain_plan(until: str, within: str) -> tuple[Condition, int]:
+    """What most waits ask for, understood once."""
+    return condition(until), duration(within, "within")
 
 
 def _key(body: dict[str, Any]) -> str | list[str]:

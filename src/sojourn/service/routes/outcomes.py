@@ -11,7 +11,9 @@ from starlette.routing import BaseRoute
 
 from ...errors import OutcomesGoneError
 from ..endpoint import JSON, ApiRequest, ApiRoute, Docs, Parameter, answer
+from ..feed import Feed
 from ..problems import problem_of, refused
+from ..service import Service
 from ..shapes import json_bytes, outcome_shape
 
 PAGE = 1_000
@@ -58,6 +60,15 @@ async def _stream(request: ApiRequest) -> Response:
 
 async def _events(request: ApiRequest, after: int, rule: str | None) -> AsyncIterator[bytes]:
     service, feed = request.service, request.service.feed
+    service.counters.streams += 1
+    try:
+        async for text in _follow(service, feed, after, rule):
+            yield text
+    finally:
+        service.counters.streams -= 1
+
+
+async def _follow(service: Service, feed: Feed, after: int, rule: str | None) -> AsyncIterator[bytes]:
     yield b"retry: 1000\n\n"
     while not service.draining.is_set():
         if not await feed.arrival(after, KEEP_ALIVE_S):

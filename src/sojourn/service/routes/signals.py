@@ -5,13 +5,13 @@ from __future__ import annotations
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from .. import acts, shapes
+from .. import shapes
 from ..endpoint import ApiRequest, ApiRoute, Docs, answer
 
 
 async def post(request: ApiRequest) -> Response:
     one = shapes.signal(await request.shape())
-    return answer({"completed": await request.service.act(acts.signalling(request.service.verbs, [one]))})
+    return answer({"completed": await request.service.gatherer.ask(one)})
 
 
 routes: list[BaseRoute] = [

@@ -13,9 +13,9 @@ from ...durable.hub import explained
 from ...durable.pages import page
 from ...durable.wait import Wait
 from .. import acts
-from ..endpoint import ApiRequest, ApiRoute, Docs, Parameter, answer
+from ..endpoint import JSON, ApiRequest, ApiRoute, Docs, Parameter, answer
 from ..problems import refused
-from ..shapes import a_bool, a_text, an_object, asked, duration, time_ms, wait_shape
+from ..shapes import a_bool, a_text, an_object, asked, duration, json_bytes, new_wait_bytes, time_ms, wait_shape
 
 PAGE = 100
 LONGEST_PAGE = 1_000
@@ -24,19 +24,21 @@ _WHOLE = {"type": "integer", "minimum": 0}
 
 async def put(request: ApiRequest) -> Response:
     one = asked(await request.shape(), request.path_params["id"])
-    (opened,) = await request.service.act(request.service.opening([one]))
-    return _opened(opened)
+    return _opened(await request.service.gatherer.ask(one))
 
 
 async def post(request: ApiRequest) -> Response:
     one = asked(await request.shape())
     one = one if one.id is not None else one._replace(id=uuid4().hex)
-    (opened,) = await request.service.act(request.service.opening([one]))
-    return _opened(opened)
+    return _opened(await request.service.gatherer.ask(one))
 
 
 def _opened(opened: acts.Opened) -> Response:
-    return answer(wait_shape(opened.wait), 201 if opened.is_new else 200)
+    return Response(opened_bytes(opened), 201 if opened.is_new else 200, None, JSON)
+
+
+def opened_bytes(opened: acts.Opened) -> bytes:
+    return new_wait_bytes(opened.wait) if opened.shape is None else json_bytes(opened.shape)
 
 
 async def get(request: ApiRequest) -> Response:
@@ -68,12 +70,18 @@ async def _ended_within(request: ApiRequest, wait: Wait, waiting_ms: int) -> Non
 async def patch(request: ApiRequest) -> Response:
     body = an_object(await request.shape(), ("within",))
     act = acts.extending(request.service.verbs, request.path_params["id"], duration(body.get("within"), "within"))
-    return answer(wait_shape(await request.service.act(act)))
+    return answer(await request.service.act(act))
 
 
 async def delete(request: ApiRequest) -> Response:
-    is_ours, wait = await request.service.act(acts.cancelling(request.service.verbs, request.path_params["id"]))
-    return answer({"ended_by_this": is_ours, "wait": wait_shape(wait)})
+    return answer(
+        cancelled(await request.service.act(acts.cancelling(request.service.verbs, request.path_params["id"])))
+    )
+
+
+def cancelled(answer: acts.Cancelled) -> dict[str, Any]:
+    shape = None if answer.wait.done() else answer.shape
+    return {"ended_by_this": answer.ended_by_this, "wait": shape or wait_shape(answer.wait)}
 
 
 async def explain(request: ApiRequest) -> Response:
