@@ -217,9 +217,10 @@ class RemoteVerbs:
 
     def _catch_up(self, answer: Answer) -> None:
         """Something may have ended: whoever holds a wait should see that when this call returns, as in a hub."""
-        last = answer.headers.get("sojourn-last", "")
-        if last.isdigit() and self.events.is_following and not self.events.is_here():
-            self.events.await_number(int(last), CATCH_UP_S)
+        if not self.events.is_following or self.events.is_here() or not self.known.has_pending():
+            return
+        last = answer.headers.get("sojourn-last")  # where answers are in a hurry it is left out
+        self.events.await_number(self._stats()["last_number"] if last is None else int(last), CATCH_UP_S)
 
 
 def bodies(lines: Iterable[dict[str, Any]]) -> Iterator[bytes]:
