@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from service.client.flaky import Flaky
-from service.client.scene import RemoteScene, start_at_0
+from service.client.scene import RemoteScene, use_clock
+from sojourn.testing import ManualClock
 
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: Any) -> Iterator[RemoteScene]:
     """A client of a real server, on virtual time that begins at the epoch."""
-    start_at_0(monkeypatch)
+    use_clock(monkeypatch, ManualClock())
     scene = RemoteScene(tmp_path)
     yield scene
     scene.close()

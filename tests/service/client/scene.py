@@ -11,9 +11,9 @@ from sojourn.service import service as service_module
 from sojourn.testing import ManualClock
 
 
-def start_at_0(monkeypatch: Any) -> None:
-    """Servers begin at the epoch, as the hubs of `tests/hub` do."""
-    monkeypatch.setattr(service_module, "ManualClock", lambda wall_ms: ManualClock(wall_ms=0))
+def use_clock(monkeypatch: Any, clock: ManualClock) -> None:
+    """Servers run on this clock, one after the other; hubs of `tests/hub` begin at the epoch."""
+    monkeypatch.setattr(service_module, "ManualClock", lambda wall_ms: clock)
 
 
 class RemoteScene:
@@ -24,7 +24,6 @@ class RemoteScene:
         self.told: list[tuple[str, str, int]] = []
         self.errors: list[tuple[Any, BaseException]] = []
         self.hub = sj.connect(self.local.url, on_error=lambda wait, error: self.errors.append((wait, error)))
-        self.clock = self
 
     def close(self) -> None:
         self.hub.close()
@@ -40,6 +39,10 @@ class RemoteScene:
 
     def signal(self, key: Any, kind: str, source: Any = None, value: Any = None) -> int:
         return self.hub.signal(key, kind, source, value)
+
+    def restart(self) -> None:
+        self.local.stop()
+        self.local.start()
 
     def advance(self, ms: int) -> None:
         self.hub.advance(ms)

@@ -19,7 +19,7 @@ from .events import Events
 from .known import Known
 from .refusals import error_of
 from .shapes import checked_id, plan_shape, signal_shape, stats_from, told_from, wait_shape
-from .transport import NDJSON, Transport, path_of
+from .transport import NDJSON, Transport, path_of, written
 from .wait import Owner, RemoteWait
 from .wire import Answer
 
@@ -225,7 +225,7 @@ class RemoteVerbs:
 
 def bodies(lines: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     """NDJSON of some lines each."""
-    texts = (json.dumps(line, ensure_ascii=False, allow_nan=False).encode() + b"\n" for line in lines)
+    texts = (written(line) + b"\n" for line in lines)
     while chunk := list(islice(texts, BATCH_LINES)):
         part: list[bytes] = []
         size = 0
