@@ -1,6 +1,9 @@
-"""The contract of the hub in memory, over a client of a real server: what `tests/hub` says of keys, ids and sources that
-are texts, and does not look inside. Its other tests are about anything hashable, callbacks in the calling thread, or the
-hub's own lists; `test_durable.py` has those that a log makes possible."""
+"""The contract of the hub in memory, over a client of a real server.
+
+It is what `tests/hub` says of keys, ids and sources that are texts, without looking inside. Its other tests are about
+anything hashable, callbacks in the calling thread, or the hub's own lists. `test_durable.py` has what a log makes
+possible.
+"""
 
 from __future__ import annotations
 

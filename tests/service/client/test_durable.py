@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import sojourn as sj
 from durable import test_hub
 from durable.scene import WALL_MS, check_verified
+from durable.test_twin import Twins
 from service.client.local import LocalService
 from service.client.scene import use_clock
 from sojourn.service.client import RemoteHub
@@ -71,13 +73,36 @@ NOT_OVER_A_CLIENT = {
 """Tests that do not apply, and why."""
 
 
-def tests_of(module: Any) -> dict[str, Any]:
-    found = {name: one for name, one in vars(module).items() if name.startswith("test_")}
-    chosen = {name: one for name, one in found.items() if name.removeprefix("test_") not in NOT_OVER_A_CLIENT}
-    assert len(found) - len(chosen) == len(NOT_OVER_A_CLIENT)
-    return {
-        name: one for name, one in chosen.items() if "scene" in one.__code__.co_varnames[: one.__code__.co_argcount]
-    }
+def chosen(module: Any) -> dict[str, Any]:
+    """The tests that ask for a scene, and apply."""
+    found = {name: one for name, one in vars(module).items() if name.startswith("test_") and asks_for_scene(one)}
+    assert NOT_OVER_A_CLIENT.keys() <= {name.removeprefix("test_") for name in found}
+    return {name: one for name, one in found.items() if name.removeprefix("test_") not in NOT_OVER_A_CLIENT}
 
 
-globals().update(tests_of(test_hub))
+def asks_for_scene(test: Any) -> bool:
+    return "scene" in test.__code__.co_varnames[: test.__code__.co_argcount]
+
+
+globals().update(chosen(test_hub))
+
+
+class RemoteTwins(Twins):
+    """A hub in memory, and a client of a server that restarts now and then."""
+
+    def __init__(self, scene: Any) -> None:
+        self.scene = scene
+        self.clock = ManualClock(wall_ms=WALL_MS)
+        self.memory = sj.Hub("twin", clock=self.clock)
+        self.waits, self.events, self.opened = {}, [], {}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_same_program_has_the_same_outcomes_in_memory_and_over_a_client(scene: Scene, seed: int) -> None:
+    twins, random = RemoteTwins(scene), Random(seed)
+    for number in range(60):
+        twins.step(random, number)
+    twins.clock.advance(5_000)
+    scene.advance(5_000)
+    told = {outcome.operation_id: tuple(outcome)[:12] for outcome in scene.hub.outcomes()}
+    assert told == {wait_id: tuple(wait.result()) for wait_id, wait in twins.waits.items()}, f"seed {seed}"
