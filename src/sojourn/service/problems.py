@@ -85,4 +85,4 @@ def problem_of(error: SojournError) -> Problem:
     more: dict[str, Any] = {"error": type(error).__name__}  # so that a client raises what a hub would
     if isinstance(error, OutcomesGoneError):
         more["resume_after"] = error.resume_after
-    return Problem(status, title, str(error), getattr(error, "field", None), headers=headers, more=more)
+    return Problem(status, title, str(error), getattr(error, "field", None), headers=headers, more=lambda: more)

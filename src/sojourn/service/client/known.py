@@ -69,6 +69,11 @@ class Known:
             else:
                 self._held.pop(wait.id, None)
 
+    def has_pending(self) -> bool:
+        """Whether somebody holds a wait that has not ended, as far as is known."""
+        with self._lock:
+            return any(wait._told is None for wait in list(self._by_id.values()))
+
     def held(self) -> list[RemoteWait]:
         with self._lock:
             return list(self._held.values())

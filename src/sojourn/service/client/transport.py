@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from ...errors import PurgatoryClosedError, UnreachableError
+from ...errors import NotStorableError, PurgatoryClosedError, UnreachableError
 from .refusals import error_of, is_busy, problem_in
 from .wire import Answer, LostError, Wire
 
@@ -57,7 +57,7 @@ class Transport:
         What is not repeatable is sent once, and if its answer is lost, nobody knows.
         """
         if shape is not None:
-            body = json.dumps(shape, ensure_ascii=False, allow_nan=False).encode()
+            body = written(shape)
         headers = {"accept": JSON} if body is None else {"accept": JSON, "content-type": kind}
         answer = self._until_answered(method, path, body, headers, wait_s, is_repeatable)
         if answer.status >= 400 and answer.status not in allow:
@@ -109,6 +109,17 @@ class Transport:
     def close(self) -> None:
         self.closing.set()
         self.wire.close()
+
+
+def written(shape: Any) -> bytes:
+    """JSON; refused, as a log would, if UTF-8 cannot write it."""
+    try:
+        return json.dumps(shape, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError as error:
+        raise NotStorableError(
+            f"text {error.object[error.start - 20 : error.end + 20]!r} has half a surrogate pair in it, which UTF-8 "
+            "cannot write; leave it out, or escape it"
+        ) from None
 
 
 def after_s(answer: Answer) -> float:

@@ -19,7 +19,7 @@ from .events import Events
 from .known import Known
 from .refusals import error_of
 from .shapes import checked_id, plan_shape, signal_shape, stats_from, told_from, wait_shape
-from .transport import NDJSON, Transport, path_of
+from .transport import NDJSON, Transport, path_of, written
 from .wait import Owner, RemoteWait
 from .wire import Answer
 
@@ -217,14 +217,15 @@ class RemoteVerbs:
 
     def _catch_up(self, answer: Answer) -> None:
         """Something may have ended: whoever holds a wait should see that when this call returns, as in a hub."""
-        last = answer.headers.get("sojourn-last", "")
-        if last.isdigit() and self.events.is_following and not self.events.is_here():
-            self.events.await_number(int(last), CATCH_UP_S)
+        if not self.events.is_following or self.events.is_here() or not self.known.has_pending():
+            return
+        last = answer.headers.get("sojourn-last")  # where answers are in a hurry it is left out
+        self.events.await_number(self._stats()["last_number"] if last is None else int(last), CATCH_UP_S)
 
 
 def bodies(lines: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     """NDJSON of some lines each."""
-    texts = (json.dumps(line, ensure_ascii=False, allow_nan=False).encode() + b"\n" for line in lines)
+    texts = (written(line) + b"\n" for line in lines)
     while chunk := list(islice(texts, BATCH_LINES)):
         part: list[bytes] = []
         size = 0

@@ -21,6 +21,7 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 NAT64 = ip_network("64:ff9b::/96")
 MOST_URL = 2_000
+RESOLVE_S = 10
 
 
 class RefusedError(ConfigError):
@@ -64,9 +65,11 @@ class Guard:
         One is enough: a name with a public and a private address is either a mistake or an attempt.
         """
         try:
-            found = await self._resolve(target.host, target.port)
+            async with asyncio.timeout(RESOLVE_S):
+                found = await self._resolve(target.host, target.port)
         except (OSError, UnicodeError) as error:
-            raise RefusedError(f"url={target.url!r}: host {target.host!r} cannot be resolved: {error}") from None
+            why = str(error) or f"no answer within {RESOLVE_S} s"
+            raise RefusedError(f"url={target.url!r}: host {target.host!r} cannot be resolved: {why}") from None
         for text in found:
             self._judge(target, text)
         return found

@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute
 
 from ..endpoint import ApiRequest, ApiRoute, Docs, Parameter, answer
 from ..problems import Problem, refused
-from ..shapes import a_bool, a_text, an_object, checked, duration
+from ..shapes import a_bool, a_text, an_object, checked, duration, parsed
 from .store import Delivery, Webhook
 from .webhooks import ENDINGS, Webhooks
 
@@ -88,8 +88,8 @@ async def delete(webhooks: Webhooks, request: ApiRequest) -> Response:
 
 
 async def rotate(webhooks: Webhooks, request: ApiRequest) -> Response:
-    hook = found(webhooks, request)
-    body = an_object(await request.shape() if await request.body() else {}, ("secret", "keep_old"))
+    hook, data = found(webhooks, request), await request.body()
+    body = an_object(parsed(data) if data else {}, ("secret", "keep_old"))
     keep_ms = duration(body.get("keep_old", "1 day"), "keep_old")
     changed = await webhooks.rotate(hook.id, body.get("secret"), keep_ms)
     return answer({**hook_shape(changed), "secret": changed.secret, "old_until": changed.old_until})
