@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
-from durable.scene import SHIPPED, Scene
+from durable.scene import SHIPPED, WALL_MS, Scene
+from sojourn.durable import DurableHub
 from sojourn.durable.horizon import horizon, soonest
+from sojourn.testing import ManualClock
 
 
 def brute(scene: Scene, start: int, width_ms: int, number: int, now: int) -> list[int]:
@@ -70,3 +73,38 @@ def test_only_as_many_as_asked_for_are_found_soonest_first() -> None:
     waits, is_all = soonest(scene.hub._engine.state, lambda wait: wait.key != "k0", 3)
     assert not is_all
     assert [wait.deadline - scene.hub.now_ms() for wait in waits] == [1_010, 1_020, 1_030]
+
+
+@pytest.mark.parametrize("memory", [0, 20 * 1024])
+def test_what_is_only_on_the_disk_is_counted_too(tmp_path: Path, memory: int) -> None:
+    clock = ManualClock(wall_ms=WALL_MS)
+    hub = DurableHub("cold", data=tmp_path, clock=clock, memory=memory, segment_bytes=4_000)
+    with hub:
+        for i in range(10):
+            hub.wait_many([f"k{i}-{j}" for j in range(40)], "x", 60_000 * (2 + 30 * i))
+        state = hub._engine.state
+        assert state.cold is not None
+        assert len(state.waits) < state.pending
+        in_index = dict(state.cold.index.minutes())
+        assert sum(in_index.values()) == state.cold.index.mark.pending  # type: ignore[union-attr]
+        ahead = horizon(state, hub.now_ms(), 500 * 60_000, 50, in_index)
+        assert ahead.pending == 400
+        assert abs(sum(ahead.counts) - 400) <= len(
+            state.cold.changed
+        )  # the index knows of these when it is brought forward
+        assert ahead.later == max(0, 400 - sum(ahead.counts))
+
+
+def test_a_minute_with_more_than_are_looked_at_is_counted_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sojourn.durable.index.MINUTES_CHUNK", 7)
+    hub = DurableHub("cold", data=tmp_path, clock=ManualClock(wall_ms=WALL_MS), memory=0, segment_bytes=4_000)
+    with hub:
+        for size, within in ((3, 120_000), (40, 240_000), (5, 360_000), (6, 480_000)):
+            hub.wait_many([f"k{within}-{i}" for i in range(size)], "x", within)
+        for i in range(100):
+            hub.signal(f"nobody-{i}", "x")
+        state = hub._engine.state
+        assert state.cold is not None
+        assert sorted(dict(state.cold.index.minutes()).values()) == [3, 5, 6, 40]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from .due import MINUTE_MS
@@ -12,6 +13,7 @@ from .wait import Wait
 
 FINE_MOST_MS = 120_000
 """Up to here ahead of now, each instant is looked at; beyond, each minute."""
+NOTHING: Mapping[int, int] = MappingProxyType({})
 LOOK_MOST = 20_000
 """Waits looked at for one list: a hub stands still meanwhile."""
 
@@ -34,8 +36,11 @@ class Horizon(NamedTuple):
     next_due: int | None
 
 
-def horizon(state: State, now: int, within_ms: int, buckets: int) -> Horizon:
-    """The next `within_ms` in about so many buckets: of whole minutes, unless all of it is near."""
+def horizon(state: State, now: int, within_ms: int, buckets: int, in_index: Mapping[int, int] = NOTHING) -> Horizon:
+    """The next `within_ms` in about so many buckets: of whole minutes, unless all of it is near.
+
+    `in_index` is how many of those that are only on the disk are due in each minute, as of a while ago.
+    """
     is_fine = within_ms <= FINE_MOST_MS
     unit = 1_000 if is_fine else MINUTE_MS
     width_ms = max(unit, -(-within_ms // max(1, buckets) // unit) * unit)
@@ -51,13 +56,27 @@ def horizon(state: State, now: int, within_ms: int, buckets: int) -> Horizon:
                 counts[(instant - start) // width_ms] += count
     else:
         _count_minutes(state.due.by_minute, counts, start, width_ms)
+        _count_minutes(_beyond_memory(state, in_index), counts, start, width_ms)
         for instant, count in by_instant.items():
             if start <= instant < now:
                 counts[(instant - start) // width_ms] -= count
-    pending = len(state.waits)
-    stopped = sum(count for minute, count in _far(state, now))
-    later = pending - overdue - sum(counts) - stopped
-    return Horizon(now, start, width_ms, counts, overdue, later, stopped, pending, state.due.first())
+    pending = state.pending
+    stopped = sum(count for _, count in _far(state, now))
+    later = max(0, pending - overdue - sum(counts) - stopped)
+    return Horizon(now, start, width_ms, counts, overdue, later, stopped, pending, _next_due(state))
+
+
+def _next_due(state: State) -> int | None:
+    found = (state.due.first(), None if state.cold is None else state.cold.first_due())
+    return min((instant for instant in found if instant is not None), default=None)
+
+
+def _beyond_memory(state: State, in_index: Mapping[int, int]) -> dict[int, int]:
+    """What the index has more than memory. What is due soon is all in memory; later, the index has most of that too."""
+    if state.cold is None or not in_index:
+        return {}
+    near, here = state.cold.near[0] // MINUTE_MS, state.due.by_minute
+    return {minute: max(0, count - here.get(minute, 0)) for minute, count in in_index.items() if minute > near}
 
 
 def _count_minutes(by_minute: dict[int, int], counts: list[int], start: int, width_ms: int) -> None:
@@ -95,4 +114,4 @@ def soonest(
             return found, False
         if is_asked_for(wait):
             found.append(wait)
-    return found, True
+    return found, state.pending == len(state.waits) or before is not None

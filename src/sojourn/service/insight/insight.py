@@ -17,6 +17,7 @@ from ...durable.horizon import horizon
 from ...durable.wait import Wait
 from ..problems import Problem
 from .forecast import forecast
+from .on_disk import OnDisk
 from .pulse import Pulse
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Insight:
         self._reading: asyncio.Task[History] | None = None
         self._child: asyncio.subprocess.Process | None = None
         self._shared: tuple[float, tuple[int, int] | None, dict[str, Any]] = (0.0, None, {})
+        self._on_disk = OnDisk()
         self._disk: tuple[float, dict[str, Any]] = (-DISK_S, {})
 
     @property
@@ -72,6 +74,7 @@ class Insight:
             self._reading.cancel()
             await asyncio.wait([self._reading])
         await self._end_child()
+        await self._on_disk.stop()
 
     # Now
 
@@ -89,9 +92,10 @@ class Insight:
 
     async def _now(self, within_ms: int, buckets: int) -> dict[str, Any]:
         service, now = self._service, self._service.now_ms()
+        in_index = self._on_disk.minutes(service.hub._engine.state)
         ahead, minute, stopped = await service.read(
             lambda state: (
-                horizon(state, now, within_ms, buckets),
+                horizon(state, now, within_ms, buckets, in_index),
                 horizon(state, now, MINUTE_MS, 60),
                 {rule: act.at for rule, act in state.stopped.items()},
             )
