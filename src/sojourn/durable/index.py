@@ -203,6 +203,16 @@ class Index:
         found = self._ask("SELECT due FROM waits WHERE (due, seq) > (?, ?) ORDER BY due, seq LIMIT 1", after)
         return found[0][0] if found else None
 
+    def by_plan(self) -> list[tuple[int, int]]:
+        """How many have each plan."""
+        return self._ask("SELECT plan, COUNT(*) FROM waits GROUP BY plan")
+
+    def seqs_after(self, where: Where, after: int, until: int, most: int) -> list[int]:
+        """The first numbers between these, in order."""
+        sql, arguments = where.sql()
+        between = f"SELECT seq {sql} AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+        return [seq for (seq,) in self._ask(between, [*arguments, after, until, most])]
+
     def minutes(self) -> Iterator[tuple[int, int]]:
         """How many are due in each minute since the epoch; some at a time, so that nobody waits long for the file."""
         start, some = 0, "SELECT due FROM waits WHERE due >= ? ORDER BY due LIMIT ?"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from .state import State
     from .wait import Wait
+    from .where import Where
 
 LOOK_MOST = 20_000
 """Waits looked at for one page: a hub stands still meanwhile."""
@@ -45,7 +46,18 @@ def page(
 
     if key is not None:
         return _page_of(sorted(state.watching(key), key=lambda wait: wait.seq), is_asked_for, after, limit)
-    return _page_by_number(state, is_asked_for, after, limit)
+    last = _bring_in(state, state._where(rule, key_prefix)._replace(due_before=due_before), after, limit)
+    return _page_by_number(state, is_asked_for, after, last, limit)
+
+
+def _bring_in(state: State, where: Where, after: int, limit: int) -> int:
+    """Have those in memory that a page may have of the index; up to which number it can be made then."""
+    last = min(after + LOOK_MOST, state.next_seq - 1)
+    if state.cold is None or state.pending == len(state.waits):
+        return last
+    found = state.cold.index.seqs_after(where, after, last, limit + 1)
+    state.cold.of_seqs(found)
+    return found[-1] if len(found) > limit else last
 
 
 def _page_of(waits: Iterable[Wait], is_asked_for: Callable[[Wait], bool], after: int, limit: int) -> Page:
@@ -54,9 +66,8 @@ def _page_of(waits: Iterable[Wait], is_asked_for: Callable[[Wait], bool], after:
     return Page(chosen, chosen[-1].seq if len(chosen) == limit and next(following, None) is not None else None)
 
 
-def _page_by_number(state: State, is_asked_for: Callable[[Wait], bool], after: int, limit: int) -> Page:
+def _page_by_number(state: State, is_asked_for: Callable[[Wait], bool], after: int, last: int, limit: int) -> Page:
     chosen: list[Wait] = []
-    last = min(after + LOOK_MOST, state.next_seq - 1)
     for seq in range(after + 1, last + 1):
         wait = state.waits.get(seq)
         if wait is not None and is_asked_for(wait):
