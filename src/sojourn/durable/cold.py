@@ -16,7 +16,6 @@ import weakref
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
