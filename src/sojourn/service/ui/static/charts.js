@@ -82,7 +82,7 @@ const rounded = (x, y, width, height) => {
 
 export function niceMost(n) {
   const size = 10 ** Math.floor(Math.log10(Math.max(1, n)));
-  return [1, 2, 2.5, 5, 10].map((k) => k * size).find((k) => k >= n) ?? n;
+  return [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((k) => k * size).find((k) => k >= n) ?? n;
 }
 
 // Bars over time. `herds` are indices that stand out. Where one is far above all others, the scale is of square roots.
