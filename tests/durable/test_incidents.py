@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
 import sojourn as sj
-from durable.scene import SHIPPED, Scene
+from durable.scene import SHIPPED, WALL_MS, Scene
 from sojourn.durable import DurableHub
 from sojourn.durable.incidents import FAR
 from sojourn.errors import ConfigError, RuleError
+from sojourn.testing import ManualClock
 
 
 @pytest.fixture
@@ -197,3 +199,39 @@ def test_whatever_is_done_the_law_agrees_and_no_time_is_lost(seed: int) -> None:
     clock = scene.hub.now_ms() if stop is None else stop.at + FAR
     assert {wait.id: wait.deadline - clock for wait in scene.hub.list()} == left
     scene.check()
+
+
+def test_waits_that_are_only_on_the_disk_stand_still_too_and_go_on_in_time(tmp_path: Path) -> None:
+    clock = ManualClock(wall_ms=WALL_MS)
+    hub = DurableHub("cold", data=tmp_path, clock=clock, memory=0, segment_bytes=4_000)
+    with hub:
+        hub.register(SHIPPED)
+        hub.wait_many([f"before-{i}" for i in range(50)], rule="shipped", ids=[f"before-{i}" for i in range(50)])
+        brought_forward(hub)
+        clock.advance(400)
+        assert hub.stop_clock("shipped").waits == 50
+        clock.advance(60_000)
+        hub.wait_many([f"while-{i}" for i in range(50)], rule="shipped", ids=[f"while-{i}" for i in range(50)])
+        brought_forward(hub)
+        clock.advance(60_000)
+        assert hub.pending == 100
+        assert hub.resume_clock("shipped").waits == 100
+        brought_forward(hub)
+        clock.advance(600)
+        assert hub.pending == 100
+        clock.advance(1)
+        assert hub.pending == 50
+        assert {told.operation_id.split("-")[0] for told in hub.outcomes()} == {"before"}
+        assert hub.shift(rule="shipped", by=10_000) == 50
+        brought_forward(hub)
+        hub.undo(3)
+        clock.advance(399)
+        assert hub.pending == 50
+        clock.advance(1)
+        assert hub.pending == 0
+
+
+def brought_forward(hub: DurableHub) -> None:
+    """Have the index know everything, and memory hold as little as it may."""
+    for i in range(60):
+        hub.signal(f"nobody-{i}", "paid")

@@ -107,6 +107,8 @@ def test_the_outlook_of_a_wait_is_given_its_age(tmp_path: Path) -> None:
         # of ten like it, eight were met later: half of the ten by minute 15, and never nine
         assert (found["p50_ms"], found["p90_ms"], found["age_ms"]) == (300_000, None, 600_000)
         assert found["completes"] == pytest.approx(0.8)
+        await ok(scene, "POST", "/v1/incidents", {"act": "stop", "rule": "shipped"})
+        assert (await ok(scene, "GET", "/v1/waits/new/outlook"))["left_ms"] == 20 * 60_000
         gone = await scene.ask("GET", "/v1/waits/o1/outlook")
         assert gone.status_code == 409
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from ...durable.horizon import soonest
-from ...durable.incidents import Incident
+from ...durable.incidents import FAR, Incident
 from ...durable.wait import Wait
 from ...rules.duration import duration_ms
 from .. import acts
@@ -78,7 +78,7 @@ async def due(request: ApiRequest) -> Response:
 
 async def outlook(request: ApiRequest) -> Response:
     wait_id, now_ms = request.path_params["id"], request.service.now_ms()
-    rule, opened_at, deadline, is_over = await request.service.read(lambda state: _times(acts.found(state, wait_id)))
+    rule, opened_at, deadline, is_over = await request.service.read(lambda state: _times(state, wait_id, now_ms))
     if is_over:
         raise Problem(409, "it has ended", f"wait {wait_id!r} has ended: there is nothing to expect of it", "id")
     history = await request.service.insight.history()
@@ -89,8 +89,12 @@ async def outlook(request: ApiRequest) -> Response:
     return answer({"rule": rule, "age_ms": age_ms, "left_ms": left_ms, **found, "as_of": history.as_of})
 
 
-def _times(wait: Wait) -> tuple[str, int, int, bool]:
-    return wait.rule, wait.opened_at, wait.deadline, wait._ending is not None
+def _times(state: Any, wait_id: str, now_ms: int) -> tuple[str, int, int, bool]:
+    """Of a wait whose clock stands, the deadline is where it would be if that went on now."""
+    wait = acts.found(state, wait_id)
+    stop = state.stopped.get(wait.rule)
+    deadline = wait.deadline if stop is None else wait.deadline - FAR - stop.at + now_ms
+    return wait.rule, wait.opened_at, deadline, wait._ending is not None
 
 
 async def timeline_of(request: ApiRequest) -> Response:
