@@ -59,8 +59,8 @@ crashes: $(READY) ## Random programs for a durable hub that crashes, N of them (
 kills: $(READY) ## A durable hub under load in a process that is killed, N times (1,000); an oracle knows what was answered
 	$(BIN)/python -m tests.durable.kills $(or $(N),1000) $(if $(SEED),--seed $(SEED))
 
-soak: $(READY)  ## A durable hub, an hour of load in virtual time: constant memory, bounded disk
-	$(BIN)/python -m pytest -m soak tests/durable
+soak: $(READY)  ## A durable hub, an hour of load in virtual time: constant memory, bounded disk; a stream, thirty days: constant state
+	$(BIN)/python -m pytest -m soak tests/durable tests/stream
 
 load: $(READY)  ## The service: killed under load N times (20) with clients that ask again, ten thousand streams, many examples
 	$(BIN)/python -m tests.service.kills $(or $(N),20) $(if $(SEED),--seed $(SEED))
