@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import SojournError
 from .acts import Opened
+from .front import logger, unexpected
 from .problems import Problem, problem_of
 from .routes.waits import opened_bytes
 from .shapes import asked, parsed, signal
@@ -134,10 +135,18 @@ class QuickProtocol(HttpToolsProtocol):
             status, data = response(answer, request_id, cycle.keep_alive)
             self.transport.write(data)
             self.service.counters.by_status[status] += 1
+            if status >= 400 and self.service.settings.log_requests == "failed":
+                self._log(cycle, status, request_id)
         finally:
             if not cycle.keep_alive:
                 self.transport.close()
             self.on_response_complete()
+
+    def _log(self, cycle: QuickCycle, status: int, request_id: str) -> None:
+        method, path = ("POST", SIGNALS.decode()) if cycle.wait_id is None else ("PUT", f"/v1/waits/{cycle.wait_id}")
+        fields = {"request_id": request_id, "method": method, "path": path, "status": status}
+        client = self.client[0] if self.client else None
+        logger.info("request", extra={"fields": {**fields, "client": client}})
 
 
 def response(answer: Any, request_id: str, keeps_alive: bool) -> tuple[int, bytes]:
@@ -161,6 +170,4 @@ def refusal(error: Exception) -> Problem:
         return error
     if isinstance(error, SojournError):
         return problem_of(error)
-    from .front import unexpected  # noqa: PLC0415  (only when something is wrong with us)
-
     return unexpected(error)
