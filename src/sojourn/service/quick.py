@@ -32,6 +32,9 @@ _HEAD = b"HTTP/1.1 %d %b\r\ncontent-type: %b\r\nx-request-id: %b\r\n" + (
     b"x-content-type-options: nosniff\r\ncache-control: no-store\r\ncontent-length: %d\r\n%b\r\n"
 )
 _TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+MOST_HEAD_BYTES = 65_536
+"""Of the first line and the headers of a request."""
 _PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 
@@ -60,6 +63,8 @@ class QuickProtocol(HttpToolsProtocol):
     service: Service
     reading_since: float | None = None
     """When the request that is being read began; None between requests."""
+    head_bytes = -1
+    """How much of its head has come; -1 while none is being read."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -80,11 +85,22 @@ class QuickProtocol(HttpToolsProtocol):
                 self.transport.write(_TOO_SLOW)
             self.transport.close()
 
+    def data_received(self, data: bytes) -> None:
+        if self.head_bytes >= 0:
+            self.head_bytes += len(data)
+            if self.head_bytes > MOST_HEAD_BYTES:
+                self.transport.write(_HEAD_TOO_LARGE)
+                self.transport.close()
+                return
+        super().data_received(data)
+
     def on_message_begin(self) -> None:
         self.reading_since = self.loop.time()
+        self.head_bytes = 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
+        self.head_bytes = -1
         if self._is_quick():
             wait_id = self.url[len(WAITS) :].decode() if self.url != SIGNALS else None
             self.cycle = QuickCycle(wait_id)  # type: ignore[assignment]
