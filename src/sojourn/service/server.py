@@ -83,8 +83,8 @@ def listen(settings: Settings) -> socket.socket:
     """The socket on which a service listens; a clear error if that cannot be."""
     host, port = settings.host.strip("[]"), settings.port
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind)
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)  # without the protocol asyncio would not turn off Nagle's
     except OSError as error:
         raise ConfigError(f"host={settings.host!r} is not an address of this machine: {error}") from None
     try:
