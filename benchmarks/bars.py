@@ -7,6 +7,7 @@ from .importing import import_bars
 from .purgatory_bars import purgatory_bars
 from .replay.report import replay_bars
 from .results import Results
+from .service.report import service_bars
 from .stream_bars import stream_bars
 from .table import table
 from .timer_bars import timer_bars
@@ -18,6 +19,7 @@ BARS = {
     "replay": replay_bars,
     "stream": stream_bars,
     "import": import_bars,
+    "service": service_bars,
 }
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import queue
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,15 +29,26 @@ class Running:
             command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
         )
         self.said: list[str] = []
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
         self.address = self._read_until("listening on ").removeprefix("listening on ")
         self.host, self.port = urlsplit(self.address).hostname or "", urlsplit(self.address).port or 0
 
-    def _read_until(self, text: str) -> str:
+    def _read(self) -> None:
+        """All the time: a log that nobody reads would stop whoever writes it."""
         assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self.said.append(line.rstrip())
+        with self.process.stderr:
+            for line in self.process.stderr:
+                self.said.append(line.rstrip())
+                self._lines.put(line.rstrip())
+        self._lines.put(None)
+
+    def _read_until(self, text: str) -> str:
+        while (line := self._lines.get(timeout=30)) is not None:
             if text in line:
-                return line.rstrip()
+                return line
+        self._finish()
         raise AssertionError("\n".join(self.said))
 
     def become_ready(self) -> Running:
@@ -54,9 +67,7 @@ class Running:
             connection.request(method, path, data, headers or {})
             answer = connection.getresponse()
             text = answer.read()
-            is_json = (
-                "json" in answer.headers.get("content-type", "") and "ndjson" not in answer.headers["content-type"]
-            )
+            is_json = answer.headers.get("content-type", "").endswith(("/json", "+json"))
             return answer.status, json.loads(text) if is_json else text.decode()
         finally:
             connection.close()
@@ -71,10 +82,9 @@ class Running:
         return self._finish()
 
     def _finish(self) -> int:
-        assert self.process.stderr is not None
-        self.said += self.process.stderr.read().splitlines()
-        self.process.stderr.close()
-        return self.process.wait(30)
+        code = self.process.wait(30)
+        self._reading.join()
+        return code
 
 
 @contextmanager

@@ -157,7 +157,7 @@ def test_a_folder_that_has_an_owner_is_refused_and_says_who(tmp_path: Path) -> N
         second = Running(tmp_path / "data")
         second.process.wait(30)
         assert second._finish() == 3
-        assert "owns" in "\n".join(second.said)
+        assert "close that hub first" in "\n".join(second.said)
 
 
 @pytest.mark.parametrize(

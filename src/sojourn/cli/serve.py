@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..rules.duration import duration_ms
 from .exits import failures
 
 if TYPE_CHECKING:
@@ -69,6 +70,9 @@ def serve(
     max_connections: Annotated[int, typer.Option(help="Open connections.")] = 12_000,
     max_pending: Annotated[int | None, typer.Option(help="Pending waits.")] = None,
     max_rate: Annotated[int | None, typer.Option(help="Requests, or lines of a batch, per second and token.")] = None,
+    max_wait: Annotated[
+        str, typer.Option(metavar="DURATION", help="How long a request may wait for something to happen.")
+    ] = "5 min",
     log_requests: Annotated[Requests, typer.Option(help="Which requests are logged.")] = Requests.FAILED,
     webhooks_to: Annotated[
         list[str] | None,
@@ -91,7 +95,14 @@ def serve(
         from ..service.settings import Limits, Settings  # noqa: PLC0415
         from ..service.tokens import Tokens  # noqa: PLC0415
 
-        limits = Limits(max_body, max_batch, max_connections, max_pending, max_rate)
+        limits = Limits(
+            body_bytes=max_body,
+            batch_bytes=max_batch,
+            connections=max_connections,
+            pending=max_pending,
+            per_second=max_rate,
+            longest_wait_ms=duration_ms(max_wait),
+        )
         settings = Settings(
             data=data if data is not None else os.path.join(stack.enter_context(scratch()), "copy"),
             host=host,
