@@ -118,9 +118,15 @@ def settle_process() -> None:
     gc.set_threshold(50_000, 20, 2**31 - 1)
 
 
-async def serving(settings: Settings, on_listening: Callable[[str], object] | None = None) -> None:
+def make_service(settings: Settings) -> Service:
+    """With all its parts."""
     service = Service(settings)
     service.parts.append(WebhooksPart(service))
+    return service
+
+
+async def serving(settings: Settings, on_listening: Callable[[str], object] | None = None) -> None:
+    service = make_service(settings)
     server = Server(service)
     with listen(settings) as listening:
         if on_listening is not None:
