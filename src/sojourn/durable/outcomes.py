@@ -90,7 +90,8 @@ class Outcomes:
         with self._news:
             last = self.last
             first = self._recent[0][0] if self._recent else last + 1
-            recent = list(islice(self._recent, max(0, number + 1 - first), None)) if first <= number + 1 else []
+            wanted = last - number if first <= number + 1 else 0  # from behind: most who ask follow closely
+            recent = list(islice(reversed(self._recent), max(0, wanted)))[::-1]
         if recent or number >= last:
             return [told_of(*told) for told in recent]
         return read_outcomes(self._files, number, last)

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from .where import Where
+
 if TYPE_CHECKING:
     from .state import State
     from .wait import Wait
 
-LOOK_MOST = 20_000
+LOOK_MOST = 50_000
 """Waits looked at for one page: a hub stands still meanwhile."""
 
 
@@ -45,7 +47,8 @@ def page(
 
     if key is not None:
         return _page_of(sorted(state.watching(key), key=lambda wait: wait.seq), is_asked_for, after, limit)
-    return _page_by_number(state, is_asked_for, after, limit)
+    where = state._where(rule, key_prefix)._replace(due_before=due_before)
+    return _page_by_number(state, is_asked_for, where, after, limit)
 
 
 def _page_of(waits: Iterable[Wait], is_asked_for: Callable[[Wait], bool], after: int, limit: int) -> Page:
@@ -54,14 +57,28 @@ def _page_of(waits: Iterable[Wait], is_asked_for: Callable[[Wait], bool], after:
     return Page(chosen, chosen[-1].seq if len(chosen) == limit and next(following, None) is not None else None)
 
 
-def _page_by_number(state: State, is_asked_for: Callable[[Wait], bool], after: int, limit: int) -> Page:
-    chosen: list[Wait] = []
+def _page_by_number(state: State, is_asked_for: Callable[[Wait], bool], where: Where, after: int, limit: int) -> Page:
     last = min(after + LOOK_MOST, state.next_seq - 1)
-    for seq in range(after + 1, last + 1):
-        wait = state.waits.get(seq)
-        if wait is not None and is_asked_for(wait):
-            chosen.append(wait)
-            if len(chosen) == limit:
-                last = seq
-                break
+    found = [seq for seq in range(after + 1, last + 1) if seq in state.waits]
+    if state.cold is not None:
+        found = sorted(found + seqs_on_disk(state, where, after, last))
+    chosen: list[Wait] = []
+    for first in range(0, len(found), limit):
+        some = found[first : first + limit]
+        if state.cold is not None:
+            state.cold.of_seqs(some)
+        for seq in some:
+            wait = state.waits.get(seq)
+            if wait is not None and is_asked_for(wait):
+                chosen.append(wait)
+                if len(chosen) == limit:
+                    return Page(chosen, seq if seq < state.next_seq - 1 else None)
     return Page(chosen, last if last < state.next_seq - 1 else None)
+
+
+def seqs_on_disk(state: State, where: Where, after: int, last: int) -> list[int]:
+    """Those that are only in the index, with these numbers; perhaps more than asked for, never less."""
+    assert state.cold is not None
+    sql, arguments = where.sql()
+    rows = state.cold.index._ask(f"SELECT seq {sql} AND seq > ? AND seq <= ?", [*arguments, after, last])
+    return [seq for (seq,) in rows if seq not in state.waits]

@@ -75,7 +75,7 @@ def registering(verbs: Verbs, rule: Rule, replace: bool = False) -> Act[bool]:
 
 
 def _refuse_to_replace(state: State, name: str) -> None:
-    if any(True for _ in state.matching(name, None)):
+    if state.has_matching(name, None):
         raise Problem(
             409,
             "rule in use",

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import gc
 import logging
+import resource
 import socket
 import sys
 from collections.abc import Callable, Generator
@@ -116,6 +117,8 @@ def settle_process() -> None:
     """
     sys.setswitchinterval(SWITCH_S)
     gc.set_threshold(50_000, 20, 2**31 - 1)
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))  # each connection is one
 
 
 def make_service(settings: Settings) -> Service:

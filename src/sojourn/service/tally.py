@@ -20,9 +20,12 @@ class Tally:
         self._ended: dict[str, Counter[str]] = {ending: Counter() for ending in ENDINGS}
 
     def begin(self, state: State) -> None:
-        """Count what is there."""
+        """Count what is there, in memory and in the index."""
         waits = (*state.waits.values(), *state.untold.values()) if state.untold else state.waits.values()
         self._pending = Counter(wait._plan.rule.name for wait in waits)
+        if state.cold is not None:
+            for name in {plan.rule.name for plan in state.plans.values()}:
+                self._pending[name] += len(state.cold.seqs(state._where(name, None)))
 
     def opened(self, rule: str, count: int) -> None:
         self._pending[rule] += count
@@ -35,7 +38,7 @@ class Tally:
 
     def by_rule(self, state: State) -> dict[str, Any]:
         """In the hub's turn. If a write failed meanwhile, some were counted in vain: then all are counted again."""
-        if self._pending.total() != len(state.waits) + len(state.untold):
+        if self._pending.total() != state.pending + len(state.untold):
             self.begin(state)
         names = {*state.rules, *+self._pending, *(name for ended in self._ended.values() for name in ended)}
         return {name: self._counts(name) for name in sorted(names)}
