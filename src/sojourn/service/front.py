@@ -73,7 +73,8 @@ class Visit:
             names = {name for name, _ in headers}
             headers.append((b"x-request-id", self.request_id.encode()))
             headers += [header for header in _SAFE if header[0] not in names]
-            if self._service.is_ready:  # so that a client can wait until it has heard of everything up to its answer
+            if self.status < 400 and self._scope["path"].startswith("/v1/") and self._service.is_ready:
+                # so that a client can wait until it has heard of everything up to its answer; not for everybody's eyes
                 headers.append((b"sojourn-last", b"%d" % self._service.feed.last))
             message["headers"] = headers
         await self._send(message)

@@ -133,9 +133,15 @@ def fitted(settings: Settings) -> Settings:
     return replace(settings, limits=replace(settings.limits, connections=max(1, most)))
 
 
-async def serving(settings: Settings, on_listening: Callable[[str], object] | None = None) -> None:
+def make_service(settings: Settings) -> Service:
+    """With all its parts."""
     service = Service(settings)
     service.parts.append(WebhooksPart(service))
+    return service
+
+
+async def serving(settings: Settings, on_listening: Callable[[str], object] | None = None) -> None:
+    service = make_service(settings)
     server = Server(service)
     with listen(settings) as listening:
         if on_listening is not None:

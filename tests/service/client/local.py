@@ -10,10 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sojourn.service.server import Server, address_of, listen
-from sojourn.service.service import Service
+from sojourn.service.server import Server, address_of, listen, make_service
 from sojourn.service.settings import Settings
-from sojourn.service.webhooks.part import WebhooksPart
 
 
 class LocalService:
@@ -25,8 +23,7 @@ class LocalService:
         self.start()
 
     def start(self) -> None:
-        self.service = Service(self._settings)
-        self.service.parts.append(WebhooksPart(self.service))
+        self.service = make_service(self._settings)
         self._server = Server(self.service)
         self._listening = listen(self._settings)
         self.url = address_of(self._settings, self._listening)

@@ -44,6 +44,7 @@ def test_a_hub_is_in_a_folder_or_elsewhere(tmp_path: Path) -> None:
         ({"url": "http://127.0.0.1:x"}, "is not a URL"),
         ({"url": "ftp://127.0.0.1"}, "is not where a service is"),
         ({"url": 7420}, "is not a text"),
+        ({"url": "http://host/a b"}, "visible ASCII"),
         ({"url": "http://user:word@host"}, "a service takes a token="),
         ({"url": "http://host", "token": "a b"}, "visible ASCII"),
         ({"url": "http://host", "token": "a\r\nx: y"}, "visible ASCII"),

@@ -152,7 +152,7 @@ def test_a_clock_is_stopped_and_resumed_and_a_shift_undone(page: Any, service: R
     page.get_by_role("button", name="Shift…").click()
     page.get_by_role("button", name="Shift them").click()
     expect(page.locator("#incidents li").first).to_contain_text("shifted shipped by 1 h")
-    page.get_by_role("button", name="Undo…").click()
+    page.get_by_role("button", name="Undo…").first.click()
     page.get_by_role("button", name="Take it back").click()
     expect(page.locator("#incidents li").first).to_contain_text("took back the shift of shipped")
     expect(page.locator("#incidents")).to_contain_text("the courier is down")

@@ -12,9 +12,9 @@ from typing import Any
 
 import sojourn as sj
 from sojourn.durable import DurableHub
-from sojourn.service.webhooks import Webhooks
 from sojourn.service.webhooks.guard import Guard, Target
 from sojourn.service.webhooks.sender import Answer
+from sojourn.service.webhooks.webhooks import Webhooks
 from sojourn.testing import ManualClock
 
 WALL_MS = 1_700_000_000_000

@@ -12,8 +12,10 @@ import pytest
 
 import sojourn as sj
 from service.webhooks.scene import DOWN, OK, URL, Receiver, Scene, scene_in
+from sojourn.durable.backup import backup
 from sojourn.service.webhooks import courier, webhooks
 from sojourn.service.webhooks.sender import Answer
+from sojourn.service.webhooks.store import Store, copy_store
 
 DAY_MS = 86_400_000
 SHIPPED = sj.Rule("shipped", opens="order", until="packed", within="1 h")
@@ -327,3 +329,27 @@ def test_dead_letters_beyond_the_limit_go_oldest_first_and_the_log_says_so(
         assert "1 dead letters had to go" in caplog.text
 
     play(tmp_path, act)
+
+
+def test_a_backup_has_the_webhooks_with_their_secrets_and_cursors(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        hook, _ = await scene.webhooks.add(URL)
+        await scene.end("a")
+        copy = tmp_path / "copy"
+        backup(scene.folder, copy)
+        assert copy_store(scene.folder, copy)
+        (kept,) = Store(copy).webhooks()
+        assert (kept.id, kept.secret, kept.cursor) == (hook.id, hook.secret, 1)
+        assert (copy / "webhooks.sqlite").stat().st_mode & 0o077 == 0
+
+    play(tmp_path / "data", act)
+
+
+def test_a_folder_without_webhooks_has_none_to_copy(tmp_path: Path) -> None:
+    assert not copy_store(tmp_path, tmp_path / "copy")
+
+
+def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
+    Store(tmp_path)._db.execute("PRAGMA user_version = 7").close()
+    with pytest.raises(sj.FormatError, match="has version 7"):
+        Store(tmp_path)

@@ -137,6 +137,7 @@ def test_the_same_webhook_again_is_the_same_and_another_under_its_id_is_refused(
     [
         ({"id": "a/b"}, "id='a/b' is not"),
         ({"rule": 17}, "rule=17 is not the name"),
+        ({"rule": "\ud800"}, "is not the name of a rule"),
         ({"outcomes": ["met"]}, "is not a list of some of completed, expired, cancelled"),
         ({"outcomes": []}, "is not a list of some"),
         ({"secret": "word"}, "secret is not whsec_"),

@@ -54,9 +54,11 @@ class Events:
             stats = json.loads(self._transport.ask("GET", "/v1/stats").body)
             self._advance_to(stats["last_number"])
             self._pid, self.failure = os.getpid(), None
-            self._thread = threading.Thread(
-                target=self._follow, args=(self._connected(),), name="sojourn-events", daemon=True
-            )
+            try:
+                first = self._connected()
+            except UnreachableError:  # just now; it knows from where to go on
+                first = None
+            self._thread = threading.Thread(target=self._follow, args=(first,), name="sojourn-events", daemon=True)
             self._thread.start()
 
     def is_here(self) -> bool:
@@ -75,8 +77,7 @@ class Events:
 
     # The thread
 
-    def _follow(self, first: tuple[HTTPConnection, HTTPResponse]) -> None:
-        connected: tuple[HTTPConnection, HTTPResponse] | None = first
+    def _follow(self, connected: tuple[HTTPConnection, HTTPResponse] | None) -> None:
         attempts = 0
         try:
             while not self._transport.closing.is_set():

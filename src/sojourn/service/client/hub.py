@@ -99,6 +99,10 @@ class RemoteFace:
 
     # What waits and events ask
 
+    def _hears(self, wait: RemoteWait) -> bool:
+        """Whether its end comes with the events; not in a forked child, nor when these have ended."""
+        return wait._is_live and self._verbs.events.is_following
+
     def _look(self, wait: RemoteWait) -> None:
         self._verbs.get(wait)
 

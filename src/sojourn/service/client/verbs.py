@@ -79,7 +79,7 @@ class RemoteVerbs:
 
     def follow(self, wait: RemoteWait) -> None:
         """From now on its end comes with the events, if it has not ended already."""
-        if wait._told is None and not wait._is_live:
+        if wait._told is None and not (wait._is_live and self.events.is_following):
             self.events.start()
             if self.get(wait) is None:
                 raise OutcomesGoneError(f"{wait!r} has ended, and the service no longer knows how: it was too long ago")

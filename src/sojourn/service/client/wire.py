@@ -165,8 +165,8 @@ def lowered(response: HTTPResponse) -> dict[str, str]:
 
 def taken_apart(url: object) -> tuple[bool, str, int, str]:
     """Whether it is https, the host, the port, and what goes before every path."""
-    if not isinstance(url, str):
-        raise ConfigError(f"url={url!r} is not a text; give {EXAMPLE}")
+    if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url:
+        raise ConfigError(f"url={url!r} is not a text of visible ASCII characters; give {EXAMPLE}")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

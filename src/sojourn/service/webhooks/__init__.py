@@ -11,9 +11,11 @@ From the ground upwards:
     courier     one per webhook: reads the outcomes from its cursor on, and tries again what failed
     webhooks    all of them, with a start and an end; what the routes call
     routes      /v1/webhooks
+    part        what a service starts and stops
+
+Receivers need `verify` alone, and the standard library for it.
 """
 
 from .signature import verify as verify
-from .webhooks import Webhooks as Webhooks
 
-__all__ = ["Webhooks", "verify"]
+__all__ = ["verify"]

@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -197,3 +197,14 @@ class Store:
 
 def _webhook(id: str, url: str, rule: str | None, outcomes: str | None, *others: Any) -> Webhook:
     return Webhook(id, url, rule, None if outcomes is None else tuple(outcomes.split(",")), *others)
+
+
+def copy_store(data: str | os.PathLike[str], to: str | os.PathLike[str]) -> bool:
+    """Copy the webhooks of a folder into its backup, while a service has it open; False if there are none."""
+    source, target = Path(data) / FILE, Path(to) / FILE
+    if not source.exists():
+        return False
+    os.close(os.open(target, os.O_RDWR | os.O_CREAT, 0o600))
+    with closing(sqlite3.connect(source)) as ours, closing(sqlite3.connect(target)) as copy:
+        ours.backup(copy)
+    return True

@@ -138,7 +138,7 @@ class Webhooks:
 
     async def change(self, id: str, **changes: Any) -> Webhook:
         """Another url, rule or outcomes; or `enabled`."""
-        courier = self._couriers[id]
+        courier = self._courier(id)
         if "url" in changes:
             await self.guard.addresses(target_of(changes["url"]))
         if "rule" in changes:
@@ -152,7 +152,7 @@ class Webhooks:
 
     async def rotate(self, id: str, secret: str | None = None, keep_old: Duration = "1 day") -> Webhook:
         """A new secret; messages are signed with the old one as well for as long as `keep_old`."""
-        courier, keep_ms = self._couriers[id], duration_ms(keep_old)
+        courier, keep_ms = self._courier(id), duration_ms(keep_old)
         new = new_secret() if secret is None else secret
         key_of(new)
         old_until = self._desk.now_ms() + keep_ms
@@ -174,12 +174,12 @@ class Webhooks:
         if status != "delivered":
             found = await self._on_disk(self._store.deliveries, id, status, after, limit)
         if status in (None, "delivered"):
-            found += [one for one in self._couriers[id].history if one.number > after]
+            found += [one for one in self._courier(id).history if one.number > after]
         return sorted(found, key=lambda one: one.number)[:limit]
 
     async def standing(self, id: str) -> dict[str, Any]:
         """How it is doing."""
-        courier = self._couriers[id]
+        courier = self._courier(id)
         counts = await self._on_disk(self._store.counts, id)
         behind = max(0, self._desk.feed.last - courier.cursor)
         return {"after": courier.cursor, "behind": behind, "is_down": courier.is_down, **counts}
@@ -187,10 +187,16 @@ class Webhooks:
     async def retry(self, id: str, number: int | None = None) -> int:
         """Try what is waiting or dead again now: one, or all; return how many."""
         found: int = await self._on_disk(self._store.retry, id, number, self._desk.now_ms())
-        self._couriers[id].wake(is_stale=True)
+        self._courier(id).wake(is_stale=True)
         return found
 
     # Inside
+
+    def _courier(self, id: str) -> Courier:
+        courier = self._couriers.get(id)
+        if courier is None:
+            raise ConfigError(f"there is no webhook {id!r}, or no longer")
+        return courier
 
     def _drafted(
         self,
@@ -269,8 +275,13 @@ def check_same(known: Webhook, asked: Webhook) -> None:
 
 
 def check_rule_name(rule: object) -> None:
-    if rule is not None and (not isinstance(rule, str) or not rule):
+    if rule is not None and (not isinstance(rule, str) or not rule or not is_unicode(rule)):
         raise ConfigError(f"rule={rule!r} is not the name of a rule; leave it out for all")
+
+
+def is_unicode(text: str) -> bool:
+    """Without half a surrogate pair, which no rule has in its name."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def endings_of(outcomes: Any) -> tuple[str, ...] | None:
