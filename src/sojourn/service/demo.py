@@ -27,7 +27,7 @@ from ..durable.async_hub import AsyncDurableHub
 from ..durable.hub import DurableHub
 from ..rules import Rule, all_of, seen
 from .demo_receiver import Receiver
-from .server import Server, address_of, listen
+from .server import Server, address_of, listen, make_service
 from .service import Service
 from .settings import Settings
 from .webhooks.part import WebhooksPart
@@ -204,9 +204,9 @@ class Life:
 
 async def serve_with_life(settings: Settings, seed: int = 7) -> None:
     """Until SIGTERM or SIGINT."""
-    service = Service(settings)
-    webhooks = WebhooksPart(service)
-    service.parts += [webhooks, Life(service, webhooks, seed)]
+    service = make_service(settings)
+    webhooks = next(part for part in service.parts if isinstance(part, WebhooksPart))
+    service.parts.append(Life(service, webhooks, seed))
     server = Server(service)
     with listen(settings) as listening:
         print(f"look at {address_of(settings, listening)}/ui", flush=True)
