@@ -39,6 +39,9 @@ TABLES: dict[str, list[list[str]]] = {
         [*(f"tests/durable/test_{name}.py" for name in ("dataset", "verify", "folder")), "-m", "not java"],
         ["tests/cli/test_data.py", "-m", "not java"],
     ],
+    "service": [
+        [f"tests/service/test_{name}.py" for name in ("waits", "batch", "refusals", "bad_days", "security", "serve")]
+    ],
     "kafka": [["tests/kafka"]],
     "replay": [
         [
