@@ -39,9 +39,15 @@ TABLES: dict[str, list[list[str]]] = {
         [*(f"tests/durable/test_{name}.py" for name in ("dataset", "verify", "folder")), "-m", "not java"],
         ["tests/cli/test_data.py", "-m", "not java"],
     ],
+    "insight": [
+        ["tests/service/insight", *(f"tests/durable/test_{name}.py" for name in ("incidents", "horizon", "pages"))]
+    ],
     "webhooks": [["tests/service/webhooks"]],
     "client": [
         [*(f"tests/service/client/test_{name}.py" for name in ("client", "lost_answers", "async_client", "durable"))]
+    ],
+    "service": [
+        [f"tests/service/test_{name}.py" for name in ("waits", "batch", "refusals", "bad_days", "security", "serve")]
     ],
     "kafka": [["tests/kafka"]],
     "replay": [
