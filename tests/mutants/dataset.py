@@ -66,10 +66,10 @@ MUTANTS = [
         "chosen",
     ),
     Mutant(
-        "what was told is moved",
+        "what was opened later is moved",
         f"{ROOM}/dataset/waits.py",
         "(self.position[chosen] < change.position) & (change.position < self.told_in[chosen])",
-        "self.position[chosen] < change.position",
+        "change.position < self.told_in[chosen]",
     ),
     Mutant(
         "signals from before the opening count",
