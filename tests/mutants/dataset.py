@@ -90,12 +90,6 @@ MUTANTS = [
         "    if settings.remember_ms is None:\n        return memory\n",
     ),
     Mutant(
-        "own times are for everybody",
-        f"{ROOM}/dataset/history.py",
-        "rows = signals.rows.filter(pa.array(~signals.has_own_time))",
-        "rows = signals.rows",
-    ),
-    Mutant(
         "signals of a grace count as they come",
         f"{ROOM}/dataset/changes.py",
         "counted[(position > held_since) & (position < change.position)] = change.position",
