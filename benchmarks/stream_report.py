@@ -6,13 +6,28 @@ from collections.abc import Sequence
 
 from .report import join
 from .results import Results
-from .stream import SPECS
+from .stream import PHASES, ROWS, SPECS
 from .table import number, ratio, table
 
 
 def report(results: Results, sizes: Sequence[int]) -> str:
     """Rows a second under a steady load, and operations a second in a burst, at each size that was asked for."""
-    return join([_table(results, n) for n in sizes])
+    return join([*(_table(results, n) for n in sizes), *(_breakdown(results, n) for n in sizes)])
+
+
+def _breakdown(results: Results, n: int) -> str:
+    """Where a micro-batch of ours spends its time."""
+    whole = results.get("sojourn", n, "steady", workload="stream")
+    times = {op: results.get("sojourn", n, op, workload="stream") for op in PHASES}
+    if whole is None or None in times.values():
+        return ""
+    rows = [[op, number(_batch_ms(ns)), f"{(ns or 0) / whole:.0%}"] for op, ns in times.items()]
+    head = ["", "ms", "share"]
+    return f"{n:,} pending: a micro-batch of {ROWS:,} events, {number(_batch_ms(whole))} ms\n\n{table(head, rows)}"
+
+
+def _batch_ms(ns: float | None) -> float | None:
+    return None if ns is None else ns * ROWS / 1e6
 
 
 def _table(results: Results, n: int) -> str:
@@ -27,11 +42,16 @@ def _table(results: Results, n: int) -> str:
             ratio(_rate(ns("sojourn", "steady")), _rate(ns(peer, "steady"))),
             number(_rate(ns(peer, "burst"))),
             ratio(_rate(ns("sojourn", "burst")), _rate(ns(peer, "burst"))),
+            *(number(_megabytes(results.get(peer, n, op, "bytes", "stream"))) for op in ("state", "memory")),
         ]
         for peer in measured
     ]
-    head = ["", "events/s", "ours is", "expired/s", "ours is"]
+    head = ["", "events/s", "ours is", "expired/s", "ours is", "state MB", "memory MB"]
     return f"{n:,} pending\n\n{table(head, rows)}"
+
+
+def _megabytes(size: float | None) -> float | None:
+    return None if size is None else size / 1e6
 
 
 def _rate(ns: float | None) -> float | None:
