@@ -231,7 +231,7 @@ class Engine:
         return self.look(lambda state: sorted(state.waits.values(), key=lambda wait: (wait.deadline, wait.seq)))
 
     def _bring_in_all(self) -> bool:
-        """Whether all that the index has could be taken out of it: not if it is so much that closing would take long."""
+        """Whether all that the index has could be taken out of it: not if it is so much that it would take long."""
         if self.state.pending - len(self.state.waits) > BRING_IN_MOST or self.index.is_broken:
             return False
         with suppress(StorageError):
