@@ -39,6 +39,10 @@ TABLES: dict[str, list[list[str]]] = {
         [*(f"tests/durable/test_{name}.py" for name in ("dataset", "verify", "folder")), "-m", "not java"],
         ["tests/cli/test_data.py", "-m", "not java"],
     ],
+    "webhooks": [["tests/service/webhooks"]],
+    "client": [
+        [*(f"tests/service/client/test_{name}.py" for name in ("client", "lost_answers", "async_client", "durable"))]
+    ],
     "kafka": [["tests/kafka"]],
     "replay": [
         [
