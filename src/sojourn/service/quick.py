@@ -70,7 +70,7 @@ class QuickProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self.reading_since = self.loop.time()
         if len(self.connections) > self.service.settings.limits.connections:
-            self.app = self._too_many  # type: ignore[assignment]
+            self.app = self._too_many
 
     async def _too_many(self, scope: Any, receive: Any, send: Any) -> None:
         most = self.service.settings.limits.connections
