@@ -107,6 +107,18 @@ def test_what_is_not_http_and_who_goes_away_harm_nobody(service: Running) -> Non
     assert service.ask("GET", "/readyz")[0] == 200
 
 
+def test_whoever_takes_for_ever_to_send_a_request_is_told_so(tmp_path: Path) -> None:
+    with running(tmp_path / "data", "--max-request", "1") as service:
+        stream, slow = Stream(service), service.connect()
+        slow.sendall(b"PUT /v1/waits/a HTTP/1.1\r\nhost: loc")
+        assert b" 408 " in slow.recv(100)
+        slow.close()
+        service.ask("PUT", "/v1/waits/b", PAID)
+        service.ask("POST", "/v1/signals", {"key": "order-1", "kind": "paid"})
+        assert [event["operation_id"] for event in stream.events(1)] == ["b"]
+        stream.close()
+
+
 def test_a_head_without_end_is_cut_off(service: Running) -> None:
     with service.connect() as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n")
