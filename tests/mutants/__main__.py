@@ -42,6 +42,10 @@ TABLES: dict[str, list[list[str]]] = {
     "service": [
         [f"tests/service/test_{name}.py" for name in ("waits", "batch", "refusals", "bad_days", "security", "serve")]
     ],
+    "webhooks": [["tests/service/webhooks"]],
+    "client": [
+        [*(f"tests/service/client/test_{name}.py" for name in ("client", "lost_answers", "async_client", "durable"))]
+    ],
     "kafka": [["tests/kafka"]],
     "replay": [
         [

@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
 from service.running import Running, running
 from sojourn.service.app import make_app
 from sojourn.service.openapi import document
-from sojourn.service.service import Service
+from sojourn.service.server import make_service
 from sojourn.service.settings import Settings
 
 EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "8"))
@@ -44,7 +44,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield service
 
 
-ROUTES = make_app(Service(Settings("nowhere"))).routes
+ROUTES = make_app(make_service(Settings("nowhere"))).routes
 schema = schemathesis.openapi.from_dict(document(ROUTES))
 
 

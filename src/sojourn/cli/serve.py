@@ -79,6 +79,10 @@ def serve(
         str, typer.Option(metavar="DURATION", help="How long a request may wait for something to happen.")
     ] = "5 min",
     log_requests: Annotated[Requests, typer.Option(help="Which requests are logged.")] = Requests.FAILED,
+    webhooks_to: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NETWORK", help="A private network that webhooks may go to; repeatable."),
+    ] = None,
     drain: Annotated[int, typer.Option(metavar="SECONDS", help="How long open requests may take on SIGTERM.")] = 10,
 ) -> None:
     """Put the hub of a data folder behind HTTP.
@@ -124,6 +128,7 @@ def serve(
             keep_bytes=keep_bytes,
             archive=archive,
             log_requests=log_requests.value,
+            webhooks_to=tuple(webhooks_to or ()),
             drain_s=drain,
         )
         if copy is not None:

@@ -112,7 +112,8 @@ def read_outcomes(files: Files, after: int, last: int) -> list[Told]:
     if not found or found[0].next_number > after + 1:
         oldest = f"; the oldest kept is {found[0].next_number}" if found else ""
         raise OutcomesGoneError(
-            f"outcomes after {after} are gone: the log keeps them only so long{oldest}; read more often, or keep more"
+            f"outcomes after {after} are gone: the log keeps them only so long{oldest}; read more often, or keep more",
+            found[0].next_number - 1 if found else last,
         )
     for i, header in enumerate(found):
         following = found[i + 1] if i + 1 < len(found) else None
@@ -130,7 +131,8 @@ def read_outcomes(files: Files, after: int, last: int) -> list[Told]:
 def _lost(after: int, last: int) -> OutcomesGoneError:
     return OutcomesGoneError(
         f"outcomes {after + 1} to {last} are lost: the folder was repaired, and its lost.json has those that could be "
-        f"read; go on with after={last}"
+        f"read; go on with after={last}",
+        last,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ..errors import RuleError
@@ -21,19 +21,39 @@ MOST_DEPTH = 32
 def condition_of(value: object) -> Condition:
     """The condition that plain data describe; `RuleError` if they describe none."""
     _check_depth(value)
-    return _condition(value)
+    return _condition(_exact(value))
 
 
 def rule_of(data: Mapping[str, Any]) -> Rule:
     """The rule with these settings, and `columns` if a log calls its columns otherwise."""
     settings = {name: value for name, value in data.items() if name != "columns" and value is not None}
     columns = data.get("columns")
-    _check_depth(data.get("until"))
+    if settings.get("until") is not None:
+        _check_depth(settings["until"])
+        settings["until"] = _exact(settings["until"])
     try:
         return _rule({"rule": settings, **({} if columns is None else {"columns": columns})})
     except _At as error:
         field = error.path[1] if len(error.path) > 1 else None
         raise RuleError(str(error).replace("[rule] ", "the rule "), field) from None
+
+
+def _exact(value: object) -> object:
+    """The same, with numbers that were written as texts, to be exact, as decimals."""
+    if isinstance(value, list):
+        return [_exact(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: _decimal(item) if name == "at_least" else _exact(item) for name, item in value.items()}
+    return value
+
+
+def _decimal(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return Decimal(value)
+    except InvalidOperation:
+        raise RuleError(f"at_least={value!r} is not a number", "at_least") from None
 
 
 def _check_depth(until: object) -> None:
@@ -96,8 +116,9 @@ def _plain_within(within: Within) -> Any:
             return duration_text(within)
 
 
-def _plain_number(value: Number) -> int | float:
-    return float(value) if isinstance(value, Decimal) else value
+def _plain_number(value: Number) -> int | float | str:
+    """A decimal as a text: JSON's readers would make a float of it, which may be another number."""
+    return str(value) if isinstance(value, Decimal) else value
 
 
 def _given(**options: Any) -> dict[str, Any]:

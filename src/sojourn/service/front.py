@@ -33,7 +33,7 @@ class Front:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        visit = Visit(scope, send)
+        visit = Visit(scope, send, self._service)
         try:
             await self._app(scope, receive, visit.send)
         except Exception:
@@ -58,8 +58,8 @@ def unexpected(error: Exception) -> Problem:
 class Visit:
     """One request, from its arrival to its answer."""
 
-    def __init__(self, scope: Scope, send: Send) -> None:
-        self._scope, self._send = scope, send
+    def __init__(self, scope: Scope, send: Send, service: Service) -> None:
+        self._scope, self._send, self._service = scope, send, service
         self._began = perf_counter()
         self.status = 0
         given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
@@ -73,6 +73,9 @@ class Visit:
             names = {name for name, _ in headers}
             headers.append((b"x-request-id", self.request_id.encode()))
             headers += [header for header in _SAFE if header[0] not in names]
+            if self.status < 400 and self._scope["path"].startswith("/v1/") and self._service.is_ready:
+                # so that a client can wait until it has heard of everything up to its answer; not for everybody's eyes
+                headers.append((b"sojourn-last", b"%d" % self._service.feed.last))
             message["headers"] = headers
         await self._send(message)
 

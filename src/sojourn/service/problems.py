@@ -82,4 +82,7 @@ def problem_of(error: SojournError) -> Problem:
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
     headers = {"retry-after": "1"} if status in (429, 503) else {}
     title = HTTPStatus(status).phrase.lower() if status != 422 else "not allowed"
-    return Problem(status, title, str(error), getattr(error, "field", None), headers=headers)
+    more: dict[str, Any] = {"error": type(error).__name__}  # so that a client raises what a hub would
+    if isinstance(error, OutcomesGoneError):
+        more["resume_after"] = error.resume_after
+    return Problem(status, title, str(error), getattr(error, "field", None), headers=headers, more=lambda: more)

@@ -169,6 +169,7 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "RuleStats": _object(
         ("pending", "completed", "expired", "cancelled"),
+        more=False,
         **dict.fromkeys(("pending", "completed", "expired", "cancelled"), _COUNT),
     ),
     "Problem": _object(

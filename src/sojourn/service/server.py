@@ -22,6 +22,7 @@ from .app import make_app
 from .quick import QuickProtocol
 from .service import Service
 from .settings import Settings
+from .webhooks.part import WebhooksPart
 
 logger = logging.getLogger("sojourn.service")
 
@@ -131,8 +132,15 @@ def fitted(settings: Settings) -> Settings:
     return replace(settings, limits=replace(settings.limits, connections=max(1, most)))
 
 
-async def serving(settings: Settings, on_listening: Callable[[str], object] | None = None) -> None:
+def make_service(settings: Settings) -> Service:
+    """With all its parts."""
     service = Service(settings)
+    service.parts.append(WebhooksPart(service))
+    return service
+
+
+async def serving(settings: Settings, on_listening: Callable[[str], object] | None = None) -> None:
+    service = make_service(settings)
     server = Server(service)
     with listen(settings) as listening:
         if on_listening is not None:

@@ -11,6 +11,7 @@ from .._arguments import check_whole
 from ..durable.cold import MEMORY
 from ..errors import ConfigError
 from ..rules.duration import Duration
+from .networks import network_of
 from .tokens import Tokens
 
 PORT = 7420
@@ -66,6 +67,8 @@ class Settings:
     keep_bytes: int | None = None
     archive: bool | None = None
     log_requests: Literal["all", "failed", "none"] = "failed"
+    webhooks_to: tuple[str, ...] = ()
+    """Private networks that webhooks may go to."""
     drain_s: int = 10
     """How long requests that are under way may take when the service is told to stop."""
 
@@ -74,6 +77,8 @@ class Settings:
         check_whole("drain_s", self.drain_s, 0, 3_600)
         if self.clock not in ("system", "manual"):
             raise ConfigError(f'clock={self.clock!r} is not known; allowed are "system" and "manual"')
+        for network in self.webhooks_to:
+            network_of(network)
         self._refuse_public()
 
     def _refuse_public(self) -> None:

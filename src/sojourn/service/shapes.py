@@ -154,7 +154,7 @@ def rule_shape(rule: Rule) -> dict[str, Any]:
 def histogram_shape(histogram: LatenessHistogram) -> dict[str, Any]:
     """How many there are up to each bound; the last one has none."""
     bounds = [None if bound == inf else bound for bound in histogram.bounds_ms]
-    return {"bounds_ms": bounds, "counts": list(histogram.counts)}
+    return {"bounds_ms": bounds, "counts": list(histogram.counts), "max_ms": histogram.max_ms}
 
 
 # In
