@@ -104,12 +104,6 @@ MUTANTS = [
         '    return unquote_to_bytes(raw).split(b"/")[1:]\n',
     ),
     Mutant(
-        "counts by rule forget who has ended",
-        f"{ROOM}/tally.py",
-        "            self._pending[name] -= 1\n",
-        "",
-    ),
-    Mutant(
         "with a full disk nothing can be read",
         f"{ROOM}/service.py",
         "        except DiskError:\n",
