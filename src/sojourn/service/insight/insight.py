@@ -70,7 +70,7 @@ class Insight:
         self._recalling = asyncio.create_task(self._recall(outcomes.last))
 
     async def _recall(self, last: int) -> None:
-        """Count what was told before the start: in the background, since nobody has to wait for a picture of the past."""
+        """Count what was told before the start: in the background, since nobody has to wait for that."""
         with suppress(OutcomesGoneError):  # by retention: then the picture begins later
             async for one in self._service.hub.outcomes(max(0, last - RECALLED)):
                 if one.number > last:
