@@ -46,6 +46,9 @@ TABLES: dict[str, list[list[str]]] = {
         [f"tests/service/client/test_{name}.py" for name in ("lost_answers", "client", "async_client")],
         ["tests/service/client/test_durable.py"],
     ],
+    "service": [
+        [f"tests/service/test_{name}.py" for name in ("waits", "batch", "refusals", "bad_days", "security", "serve")]
+    ],
     "kafka": [["tests/kafka"]],
     "replay": [
         [

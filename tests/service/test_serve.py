@@ -107,6 +107,20 @@ def test_what_is_not_http_and_who_goes_away_harm_nobody(service: Running) -> Non
     assert service.ask("GET", "/readyz")[0] == 200
 
 
+def test_a_head_without_end_is_cut_off(service: Running) -> None:
+    with service.connect() as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n")
+        answer = b""
+        try:
+            for i in range(10_000):
+                connection.sendall(b"x-%d: %b\r\n" % (i, b"y" * 1_000))
+            answer = connection.recv(100)
+        except OSError:  # closed while we were sending
+            pass
+    assert not answer or b" 431 " in answer
+    assert service.ask("GET", "/readyz")[0] == 200
+
+
 def test_an_id_with_a_line_break_puts_nothing_into_headers_or_the_log(service: Running) -> None:
     status, answer = service.ask("GET", "/v1/waits/a%0d%0aset-cookie:%20x", headers={"x-request-id": "a b"})
     assert (status, "set-cookie" in answer["detail"]) == (404, True)

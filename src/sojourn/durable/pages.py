@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from .where import Where
-
 if TYPE_CHECKING:
     from .state import State
     from .wait import Wait
+    from .where import Where
 
-LOOK_MOST = 50_000
+LOOK_MOST = 20_000
 """Waits looked at for one page: a hub stands still meanwhile."""
 
 
@@ -47,8 +46,18 @@ def page(
 
     if key is not None:
         return _page_of(sorted(state.watching(key), key=lambda wait: wait.seq), is_asked_for, after, limit)
-    where = state._where(rule, key_prefix)._replace(due_before=due_before)
-    return _page_by_number(state, is_asked_for, where, after, limit)
+    last = _bring_in(state, state._where(rule, key_prefix)._replace(due_before=due_before), after, limit)
+    return _page_by_number(state, is_asked_for, after, last, limit)
+
+
+def _bring_in(state: State, where: Where, after: int, limit: int) -> int:
+    """Have those in memory that a page may have of the index; up to which number it can be made then."""
+    last = min(after + LOOK_MOST, state.next_seq - 1)
+    if state.cold is None or state.pending == len(state.waits):
+        return last
+    found = state.cold.index.seqs_after(where, after, last, limit + 1)
+    state.cold.of_seqs(found)
+    return found[-1] if len(found) > limit else last
 
 
 def _page_of(waits: Iterable[Wait], is_asked_for: Callable[[Wait], bool], after: int, limit: int) -> Page:
@@ -57,28 +66,13 @@ def _page_of(waits: Iterable[Wait], is_asked_for: Callable[[Wait], bool], after:
     return Page(chosen, chosen[-1].seq if len(chosen) == limit and next(following, None) is not None else None)
 
 
-def _page_by_number(state: State, is_asked_for: Callable[[Wait], bool], where: Where, after: int, limit: int) -> Page:
-    last = min(after + LOOK_MOST, state.next_seq - 1)
-    found = [seq for seq in range(after + 1, last + 1) if seq in state.waits]
-    if state.cold is not None:
-        found = sorted(found + seqs_on_disk(state, where, after, last))
+def _page_by_number(state: State, is_asked_for: Callable[[Wait], bool], after: int, last: int, limit: int) -> Page:
     chosen: list[Wait] = []
-    for first in range(0, len(found), limit):
-        some = found[first : first + limit]
-        if state.cold is not None:
-            state.cold.of_seqs(some)
-        for seq in some:
-            wait = state.waits.get(seq)
-            if wait is not None and is_asked_for(wait):
-                chosen.append(wait)
-                if len(chosen) == limit:
-                    return Page(chosen, seq if seq < state.next_seq - 1 else None)
+    for seq in range(after + 1, last + 1):
+        wait = state.waits.get(seq)
+        if wait is not None and is_asked_for(wait):
+            chosen.append(wait)
+            if len(chosen) == limit:
+                last = seq
+                break
     return Page(chosen, last if last < state.next_seq - 1 else None)
-
-
-def seqs_on_disk(state: State, where: Where, after: int, last: int) -> list[int]:
-    """Those that are only in the index, with these numbers; perhaps more than asked for, never less."""
-    assert state.cold is not None
-    sql, arguments = where.sql()
-    rows = state.cold.index._ask(f"SELECT seq {sql} AND seq > ? AND seq <= ?", [*arguments, after, last])
-    return [seq for (seq,) in rows if seq not in state.waits]

@@ -62,14 +62,15 @@ class Door:
 
     def lets_in(self, headers: dict[bytes, bytes], needed: str) -> bool:
         """Whether nothing is to be said against it; otherwise `admit` says what."""
-        if self._per_second is not None:
+        bearer = ANYBODY
+        if self._tokens:
+            try:
+                bearer = self._bearer(headers.get(b"authorization"))
+            except Problem:
+                return False
+        elif not is_local(_without_port(headers.get(b"host", b"localhost").decode("latin-1"))):
             return False
-        if not self._tokens:
-            return is_local(_without_port(headers.get(b"host", b"localhost").decode("latin-1")))
-        try:
-            return self._bearer(headers.get(b"authorization")).may(needed)
-        except Problem:
-            return False
+        return bearer.may(needed) and (self._per_second is None or self._bucket(bearer).has_some())
 
     def count(self, bearer: Bearer, more: int) -> None:
         """Count what somebody does beyond one request, if there is a limit."""

@@ -7,6 +7,7 @@ them. Each caller has an answer of its own: where one is refused, the others are
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -17,6 +18,8 @@ from .shapes import Asked, Signal
 
 if TYPE_CHECKING:
     from .service import Service
+
+logger = logging.getLogger("sojourn.service")
 
 Done = Callable[[Any], object]
 
@@ -74,7 +77,10 @@ class Gatherer:
 
     def _answer(self, items: list[Item], answers: list[Answer]) -> None:
         for item, answer in zip(items, answers, strict=True):
-            item.done(answer)
+            try:
+                item.done(answer)
+            except Exception:
+                logger.exception("an answer could not be given")  # the others can
         if self._waiting:
             self._send()
         else:

@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import SojournError
 from .acts import Opened
+from .front import logger, unexpected
 from .problems import Problem, problem_of
 from .routes.waits import opened_bytes
 from .shapes import asked, parsed, signal
@@ -31,6 +32,9 @@ _HEAD = b"HTTP/1.1 %d %b\r\ncontent-type: %b\r\nx-request-id: %b\r\n" + (
     b"x-content-type-options: nosniff\r\ncache-control: no-store\r\ncontent-length: %d\r\n%b\r\n"
 )
 _TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+MOST_HEAD_BYTES = 65_536
+"""Of the first line and the headers of a request."""
 _PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 
@@ -59,12 +63,14 @@ class QuickProtocol(HttpToolsProtocol):
     service: Service
     reading_since: float | None = None
     """When the request that is being read began; None between requests."""
+    head_bytes = -1
+    """How much of its head has come; -1 while none is being read."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.reading_since = self.loop.time()
         if len(self.connections) > self.service.settings.limits.connections:
-            self.app = self._too_many  # type: ignore[assignment]
+            self.app = self._too_many
 
     async def _too_many(self, scope: Any, receive: Any, send: Any) -> None:
         most = self.service.settings.limits.connections
@@ -79,11 +85,22 @@ class QuickProtocol(HttpToolsProtocol):
                 self.transport.write(_TOO_SLOW)
             self.transport.close()
 
+    def data_received(self, data: bytes) -> None:
+        if self.head_bytes >= 0:
+            self.head_bytes += len(data)
+            if self.head_bytes > MOST_HEAD_BYTES:
+                self.transport.write(_HEAD_TOO_LARGE)
+                self.transport.close()
+                return
+        super().data_received(data)
+
     def on_message_begin(self) -> None:
         self.reading_since = self.loop.time()
+        self.head_bytes = 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
+        self.head_bytes = -1
         if self._is_quick():
             wait_id = self.url[len(WAITS) :].decode() if self.url != SIGNALS else None
             self.cycle = QuickCycle(wait_id)  # type: ignore[assignment]
@@ -134,10 +151,18 @@ class QuickProtocol(HttpToolsProtocol):
             status, data = response(answer, request_id, cycle.keep_alive)
             self.transport.write(data)
             self.service.counters.by_status[status] += 1
+            if status >= 400 and self.service.settings.log_requests == "failed":
+                self._log(cycle, status, request_id)
         finally:
             if not cycle.keep_alive:
                 self.transport.close()
             self.on_response_complete()
+
+    def _log(self, cycle: QuickCycle, status: int, request_id: str) -> None:
+        method, path = ("POST", SIGNALS.decode()) if cycle.wait_id is None else ("PUT", f"/v1/waits/{cycle.wait_id}")
+        fields = {"request_id": request_id, "method": method, "path": path, "status": status}
+        client = self.client[0] if self.client else None
+        logger.info("request", extra={"fields": {**fields, "client": client}})
 
 
 def response(answer: Any, request_id: str, keeps_alive: bool) -> tuple[int, bytes]:
@@ -161,6 +186,4 @@ def refusal(error: Exception) -> Problem:
         return error
     if isinstance(error, SojournError):
         return problem_of(error)
-    from .front import unexpected  # noqa: PLC0415  (only when something is wrong with us)
-
     return unexpected(error)

@@ -11,6 +11,7 @@ import socket
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import cast
 
 import uvicorn
@@ -26,6 +27,8 @@ from .webhooks.part import WebhooksPart
 logger = logging.getLogger("sojourn.service")
 
 BACKLOG = 4_096
+FILES_BESIDE = 64
+"""Open files that are no connections: the log, the index, those who look at them."""
 SWITCH_S = 0.0005
 """How soon whoever comes back from the disk gets its turn beside a busy loop; Python's own 5 ms are many syncs."""
 
@@ -106,7 +109,7 @@ def address_of(settings: Settings, listening: socket.socket) -> str:
 def serve(settings: Settings, on_listening: Callable[[str], object] | None = None) -> None:
     """Serve until SIGTERM or SIGINT; raises what keeps the data folder closed."""
     settle_process()
-    uvloop.run(serving(settings, on_listening))
+    uvloop.run(serving(fitted(settings), on_listening))
 
 
 def settle_process() -> None:
@@ -119,6 +122,15 @@ def settle_process() -> None:
     gc.set_threshold(50_000, 20, 2**31 - 1)
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))  # each connection is one
+
+
+def fitted(settings: Settings) -> Settings:
+    """With no more connections than this process may have open files."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - FILES_BESIDE
+    if most >= settings.limits.connections:
+        return settings
+    logger.warning("no more than %d connections: the limit of open files is too low for more", most)
+    return replace(settings, limits=replace(settings.limits, connections=max(1, most)))
 
 
 def make_service(settings: Settings) -> Service:

@@ -129,6 +129,7 @@ class Service:
             settings.name,
             data=settings.data,
             sync=settings.sync,
+            memory=settings.memory,
             remember=settings.remember,
             remember_ids=settings.remember_ids,
             max_pending=settings.limits.pending,

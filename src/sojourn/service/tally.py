@@ -20,12 +20,12 @@ class Tally:
         self._ended: dict[str, Counter[str]] = {ending: Counter() for ending in ENDINGS}
 
     def begin(self, state: State) -> None:
-        """Count what is there, in memory and in the index."""
+        """Count what is there."""
         waits = (*state.waits.values(), *state.untold.values()) if state.untold else state.waits.values()
         self._pending = Counter(wait._plan.rule.name for wait in waits)
         if state.cold is not None:
-            for name in {plan.rule.name for plan in state.plans.values()}:
-                self._pending[name] += len(state.cold.seqs(state._where(name, None)))
+            for plan, count in state.cold.by_plan().items():
+                self._pending[state.plans[plan].rule.name] += count
 
     def opened(self, rule: str, count: int) -> None:
         self._pending[rule] += count
@@ -38,10 +38,15 @@ class Tally:
 
     def by_rule(self, state: State) -> dict[str, Any]:
         """In the hub's turn. If a write failed meanwhile, some were counted in vain: then all are counted again."""
-        if self._pending.total() != state.pending + len(state.untold):
+        if self._pending.total() != state.pending + len(state.untold) and not _is_on_disk(state):
             self.begin(state)
         names = {*state.rules, *+self._pending, *(name for ended in self._ended.values() for name in ended)}
         return {name: self._counts(name) for name in sorted(names)}
 
     def _counts(self, name: str) -> dict[str, int]:
         return {"pending": self._pending[name], **{ending: self._ended[ending][name] for ending in ENDINGS}}
+
+
+def _is_on_disk(state: State) -> bool:
+    """Whether there are so many that counting them takes a while; then a count that may be a little off has to do."""
+    return state.pending > len(state.waits)

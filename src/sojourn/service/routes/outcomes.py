@@ -23,7 +23,7 @@ KEEP_ALIVE_S = 15.0
 
 
 async def get(request: ApiRequest) -> Response:
-    if EVENTS in request.headers.get("accept", ""):
+    if EVENTS in request.headers.get("accept", "") and request.method == "GET":
         return await _stream(request)
     request.allow("after", "rule", "limit", "wait")
     after, rule = request.whole("after", 0), request.query_params.get("rule")

@@ -16,8 +16,8 @@ TOML = "application/toml"
 async def put(request: ApiRequest) -> Response:
     request.allow("replace")
     name, body = request.path_params["name"], await request.body()
-    kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-    is_toml = kind in (TOML, "text/toml", "text/x-toml") or body.lstrip()[:1] == b"["
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_toml = kind in (TOML, "text/toml", "text/x-toml") or (kind != JSON and body.lstrip().startswith((b"[", b"#")))
     rule = _from_toml(name, body) if is_toml else shapes.rule(shapes.parsed(body), name)
     act = shapes.checked(lambda: acts.registering(request.service.verbs, rule, request.flag("replace")))
     is_new = await request.service.act(act)
