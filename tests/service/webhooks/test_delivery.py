@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -338,7 +339,8 @@ def test_a_backup_has_the_webhooks_with_their_secrets_and_cursors(tmp_path: Path
         copy = tmp_path / "copy"
         backup(scene.folder, copy)
         assert copy_store(scene.folder, copy)
-        (kept,) = Store(copy).webhooks()
+        with closing(Store(copy)) as store:
+            (kept,) = store.webhooks()
         assert (kept.id, kept.secret, kept.cursor) == (hook.id, hook.secret, 1)
         assert (copy / "webhooks.sqlite").stat().st_mode & 0o077 == 0
 
@@ -350,6 +352,7 @@ def test_a_folder_without_webhooks_has_none_to_copy(tmp_path: Path) -> None:
 
 
 def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
-    Store(tmp_path)._db.execute("PRAGMA user_version = 7").close()
+    with closing(Store(tmp_path)) as store:
+        store._db.execute("PRAGMA user_version = 7")
     with pytest.raises(sj.FormatError, match="has version 7"):
         Store(tmp_path)
