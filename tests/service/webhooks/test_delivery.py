@@ -64,6 +64,20 @@ def test_only_what_is_wanted_is_sent(tmp_path: Path) -> None:
     play(tmp_path, act)
 
 
+def test_a_rule_alone_and_an_ending_alone_choose_too(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        await scene.webhooks.add(URL, rule="shipped")
+        await scene.webhooks.add("https://example.org/expired", outcomes=["expired"])
+        await scene.end("a")
+        await scene.end("b", rule=SHIPPED, kind="packed")
+        scene.hub.wait("c", "paid", 10)
+        await scene.advance(1_000)
+        assert scene.receiver().numbers == [2]
+        assert scene.receiver("https://example.org/expired").numbers == [3]
+
+    play(tmp_path, act)
+
+
 def test_what_was_delivered_is_not_sent_again_after_a_restart_and_what_came_meanwhile_is(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         await scene.webhooks.add(URL)
@@ -137,10 +151,13 @@ def test_a_dead_letter_is_sent_again_when_somebody_asks(tmp_path: Path) -> None:
         await scene.end("a")
         await scene.advance(4 * DAY_MS)
         scene.receiver().otherwise = OK
+        scene.receiver().answers = [DOWN]
         before = len(scene.receiver().got)
         assert await scene.webhooks.retry(hook.id, 1) == 1
         await scene.turn()
-        assert scene.receiver().numbers[before:] == [1]
+        assert [one.status for one in await scene.webhooks.deliveries(hook.id)] == ["waiting"]  # as if it were new
+        await scene.advance(10_000)
+        assert scene.receiver().numbers[before:] == [1, 1]
         assert [one.status for one in await scene.webhooks.deliveries(hook.id)] == ["delivered"]
         assert await scene.webhooks.retry(hook.id, 1) == 0
 
