@@ -19,6 +19,7 @@ from ..shapes import a_text, an_object, checked, duration, time_ms, wait_shape
 from .timeline import Told, timeline
 
 LONGEST_MS = 3_660 * 86_400_000
+FARTHEST_MS = 400 * 86_400_000
 MOST_BUCKETS = 500
 MOST_DEADLINES = 100
 OBJECT = {"type": "object"}
@@ -41,8 +42,8 @@ _ONLY_NOW = ("seconds", "minutes", "lateness", "disk", "last_number", "stopped_r
 def _within(request: ApiRequest) -> int:
     text = request.query_params.get("within", "1 h")
     ms = int(checked(lambda: duration_ms(int(text) if text.isascii() and text.isdigit() else text), "within"))
-    if not 1_000 <= ms <= LONGEST_MS:
-        raise refused(f"within={text!r} is not between a second and ten years", "within")
+    if not 1_000 <= ms <= FARTHEST_MS:
+        raise refused(f"within={text!r} is not between a second and 400 days", "within")
     return ms
 
 
