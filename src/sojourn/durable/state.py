@@ -326,10 +326,12 @@ class State:
         for wait in found:
             wait._extend_to(moved_to(wait.deadline, by_ms, stamp), stamp)
         act, of, note = about or ("shift", None, None)
-        about_it = rule, key_prefix, stamp, by_ms, count + len(found), self.next_seq
-        self.incidents.note(Incident(self.incidents.next_number, act, *about_it, of, note))
-        self.stopped = self.incidents.stopped
-        return count + len(found)
+        count += len(found)
+        if count or act != "shift":  # one that moved nothing is no incident
+            where = rule, key_prefix, stamp, by_ms, count, self.next_seq
+            self.incidents.note(Incident(self.incidents.next_number, act, *where, of, note))
+            self.stopped = self.incidents.stopped
+        return count
 
     def _tell(self, stamp: int, first_number: int, rows: list[list[Any]]) -> list[Wait]:
         if first_number != self.next_number:
