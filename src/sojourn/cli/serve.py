@@ -12,6 +12,7 @@ import typer
 
 from ..rules.duration import duration_ms
 from .exits import failures
+from .options import bytes_of
 
 if TYPE_CHECKING:
     from ..service.tokens import Tokens
@@ -51,6 +52,9 @@ def serve(
     sync: Annotated[
         Sync, typer.Option(help="always: answered once on the disk; os: once the system has it.")
     ] = Sync.ALWAYS,
+    memory: Annotated[
+        str, typer.Option(metavar="SIZE", help="For pending waits; those due later are in an index on the disk.")
+    ] = "1g",
     remember: Annotated[
         str | None, typer.Option(metavar="DURATION", help="Keep signals so long for waits that have not come yet.")
     ] = None,
@@ -70,6 +74,7 @@ def serve(
     max_connections: Annotated[int, typer.Option(help="Open connections.")] = 12_000,
     max_pending: Annotated[int | None, typer.Option(help="Pending waits.")] = None,
     max_rate: Annotated[int | None, typer.Option(help="Requests, or lines of a batch, per second and token.")] = None,
+    max_request: Annotated[int, typer.Option(metavar="SECONDS", help="How long a request may take to arrive.")] = 60,
     max_wait: Annotated[
         str, typer.Option(metavar="DURATION", help="How long a request may wait for something to happen.")
     ] = "5 min",
@@ -90,6 +95,7 @@ def serve(
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("--tls-cert and --tls-key belong together", param_hint="--tls-cert")
     with failures(), ExitStack() as stack:
+        from ..durable.cold import MEMORY  # noqa: PLC0415
         from ..service.logs import log_as_json  # noqa: PLC0415  (only this command needs what is behind it)
         from ..service.server import serve as serve_folder  # noqa: PLC0415
         from ..service.settings import Limits, Settings  # noqa: PLC0415
@@ -101,6 +107,7 @@ def serve(
             connections=max_connections,
             pending=max_pending,
             per_second=max_rate,
+            request_s=max_request,
             longest_wait_ms=duration_ms(max_wait),
         )
         settings = Settings(
@@ -112,6 +119,7 @@ def serve(
             tokens=tokens_of(tokens) or Tokens(),
             tls=None if tls_cert is None or tls_key is None else (tls_cert, tls_key),
             tls_elsewhere=tls_elsewhere,
+            memory=bytes_of(memory) or MEMORY,
             limits=limits,
             remember=remember,
             recover_grace=recover_grace,

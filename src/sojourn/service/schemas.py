@@ -13,7 +13,7 @@ _COUNT: Schema = {"type": "integer", "minimum": 0}
 _ANY: Schema = {"description": "Any JSON of at most 64 KiB."}
 
 
-def _object(required: tuple[str, ...] = (), more: bool = False, **properties: Schema) -> Schema:
+def _object(required: tuple[str, ...] = (), more: bool = False, /, **properties: Schema) -> Schema:
     schema: Schema = {"type": "object", "properties": properties}
     if required:
         schema["required"] = list(required)
@@ -163,18 +163,17 @@ SCHEMAS: dict[str, Schema] = {
     "Now": _object(("now_ms",), now_ms=_MS),
     "Stats": _object(
         ("pending", "completed", "expired", "cancelled", "last_number", "now_ms", "rules"),
-        more=True,
+        True,
         **dict.fromkeys(("pending", "completed", "expired", "cancelled", "last_number", "now_ms"), _COUNT),
         rules={"type": "object", "additionalProperties": ref("RuleStats")},
     ),
     "RuleStats": _object(
         ("pending", "completed", "expired", "cancelled"),
-        more=False,
         **dict.fromkeys(("pending", "completed", "expired", "cancelled"), _COUNT),
     ),
     "Problem": _object(
         ("type", "title", "status", "detail"),
-        more=True,
+        True,
         type=_TEXT,
         title=_TEXT,
         status={"type": "integer"},

@@ -145,6 +145,7 @@ class Service:
             settings.name,
             data=settings.data,
             sync=settings.sync,
+            memory=settings.memory,
             remember=settings.remember,
             remember_ids=settings.remember_ids,
             max_pending=settings.limits.pending,
@@ -201,7 +202,8 @@ class Service:
     async def stats(self) -> dict[str, Any]:
         """`DurableStats`, and the counts of each rule."""
         by_rule = await self.read(self.tally.by_rule)
-        stats = self.hub.stats()._asdict()
+        loop = asyncio.get_running_loop()
+        stats = (await loop.run_in_executor(None, self.hub.stats))._asdict()  # it waits for the disk, the loop must not
         overdue = stats.pop("overdue")
         return {
             **stats,

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from .._arguments import check_whole
+from ..durable.cold import MEMORY
 from ..errors import ConfigError
 from ..rules.duration import Duration
 from .networks import network_of
@@ -56,6 +57,8 @@ class Settings:
     tls: tuple[str, str] | None = None
     tls_elsewhere: bool = False
     limits: Limits = field(default_factory=Limits)
+    memory: int = MEMORY
+    """About how many bytes pending waits may take."""
     remember: Duration | None = None
     remember_ids: Duration = "1 day"
     recover_grace: Duration = 0
