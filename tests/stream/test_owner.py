@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from sojourn import ConfigError
-from sojourn.pipeline.stream import sinks
+from sojourn.pipeline.stream import lakes
 from sojourn.pipeline.stream.owner import OWNER, claim
 from sojourn.pipeline.stream.sink import OUTCOMES, QUARANTINE, MicroBatch, Sink
-from sojourn.pipeline.stream.sinks import Delta
 from stream.local_files import LocalFiles
 
 TABLES = [OUTCOMES, QUARANTINE]
@@ -109,9 +108,9 @@ class Written:
 
 
 def test_delta_knows_the_micro_batches_of_two_streams_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: True)
-    monkeypatch.setattr(sinks, "writing", nullcontext)
-    delta, rows = Delta("out"), Written()
+    monkeypatch.setattr(lakes, "has_class", lambda spark, name: True)
+    monkeypatch.setattr(lakes, "writing", nullcontext)
+    delta, rows = lakes.Delta(None, "out"), Written()  # type: ignore[arg-type]
     for batch in (MicroBatch("a", 0), MicroBatch("a", 1), MicroBatch("b", 0), MicroBatch("a", 0)):
         delta(rows, OUTCOMES, batch)  # type: ignore[arg-type]
     first, second, other, again = rows.transactions
