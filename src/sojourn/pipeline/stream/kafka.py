@@ -38,7 +38,7 @@ def has_connector(spark: SparkSession) -> bool:
     return has_class(spark, CONNECTOR)
 
 
-def read(spark: SparkSession, where: str, options: Mapping[str, str]) -> DataFrame:
+def messages(spark: SparkSession, where: str, options: Mapping[str, str] | None = None) -> DataFrame:
     """The messages of a topic, as a stream. Options are those of Spark's connector, or of `KafkaSource`."""
     address = Address.of(where)
     reader = spark.readStream
@@ -48,7 +48,7 @@ def read(spark: SparkSession, where: str, options: Mapping[str, str]) -> DataFra
     else:
         reader = reader.format(_registered(spark))
         named = {"servers": address.servers, "topic": address.topic}
-    return reader.options(**named, **options).load()
+    return reader.options(**named, **(options or {})).load()
 
 
 def _registered(spark: SparkSession) -> str:

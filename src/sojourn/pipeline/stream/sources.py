@@ -70,7 +70,7 @@ class From:
         """A message is a JSON object."""
         if self.schema is None:
             raise ConfigError("messages do not show what columns they have; name them with a schema")
-        return texts.json_messages(kafka.read(spark, where, self.options), _parsed(spark, self.schema))
+        return texts.json_messages(kafka.messages(spark, where, self.options), _parsed(spark, self.schema))
 
 
 def events_by_the_clock(spark: SparkSession, plan: Plan, rows: int) -> DataFrame:
