@@ -12,9 +12,10 @@ from .. import schema as S  # noqa: N812
 from ..columns.normal import number_types
 from ..plan import Plan
 from ..spark.rows import arrow_schema, mapped, refuse_months
+from .given.frame import answers
 from .pack import ASIDE, IN_SCHEMA, LATE, NEWEST, OPENED, SHARD, Pack, Unpack
 from .processor import OUT_SCHEMA, ShardProcessor
-from .settings import Settings, fingerprint, settings_of
+from .settings import GIVEN, Settings, fingerprint, settings_of
 from .shape import Shape
 
 METRICS = "sojourn"
@@ -35,6 +36,7 @@ def outcomes(
     shards: int = 64,
     eager: bool = False,
     heartbeat: bool = False,
+    operations: DataFrame | None = None,
 ) -> DataFrame:
     """The outcome of every operation that a stream opens: the columns of `schema.OUTCOMES`, and `aside`, lazily.
 
@@ -43,9 +45,14 @@ def outcomes(
     `key` to `unit` are as in `batch.outcomes`. `late` is how far an event may be behind the newest one. Keys are spread
     over `shards`. With `eager`, completions and cancellations are told at once, not only when they are certain. With
     `heartbeat`, the clock shows that time passes when no events come.
+
+    With `operations`, another stream, the events open nothing: each of its rows is an operation, with the columns that
+    `batch.outcomes` has for them. Both streams have a watermark, of which the earlier one counts.
     """
     plan = Plan.of(rule, unit, key=key, kind=kind, at=at, source=source, value=value)
-    _check(events, plan, shards)
+    _check(events, plan, shards, opens=operations is None)
+    if operations is not None:
+        return _of_given(events, operations, plan, late, shards, eager=eager, heartbeat=heartbeat)
     log = arrow_schema(events)
     shape = Shape(plan, number_types(plan, log), eager)
     late_ms = duration_ms(late)
@@ -55,6 +62,21 @@ def outcomes(
     answers = payloads.groupBy(SHARD).transformWithState(processor, OUT_SCHEMA, "append", "EventTime")
     unpack = Unpack()
     return _shown(answers.mapInArrow(unpack, from_arrow_schema(unpack.schema)), settings)
+
+
+def _of_given(
+    events: DataFrame, operations: DataFrame, plan: Plan, late: Duration, shards: int, *, eager: bool, heartbeat: bool
+) -> DataFrame:
+    """The outcomes of operations from a stream of their own."""
+    if eager:
+        raise ConfigError("eager is for operations that events open; those of a stream are told when they are certain")
+    late_ms = duration_ms(late)
+    shape = Shape(plan, number_types(plan, arrow_schema(events)))
+    settings = {**settings_of(shape, late_ms, shards), "operations": GIVEN}
+    ticks = _ticks(events.sparkSession) if heartbeat else None
+    told = answers(events, operations, plan, late_ms, shards, fingerprint(settings), ticks)
+    unpack = Unpack()
+    return _shown(told.mapInArrow(unpack, from_arrow_schema(unpack.schema)), settings)
 
 
 def decided(outcomes: DataFrame) -> DataFrame:
@@ -67,13 +89,14 @@ def set_aside(outcomes: DataFrame) -> DataFrame:
     return outcomes.where(F.col(ASIDE).isNotNull()).select(f"{ASIDE}.*")
 
 
-def _check(events: DataFrame, plan: Plan, shards: int) -> None:
+def _check(events: DataFrame, plan: Plan, shards: int, *, opens: bool) -> None:
     if not events.isStreaming:
         raise ConfigError("the events are a table, not a stream; sojourn.pipeline.batch is for tables")
     if not isinstance(shards, int) or isinstance(shards, bool) or not 1 <= shards < 2**31:
         raise ConfigError(f"shards={shards!r} must be a whole number of at least 1")
-    plan.check_columns(events.columns)
-    refuse_months(events, plan.withins)
+    plan.check_columns(events.columns, opens=opens)
+    if opens:
+        refuse_months(events, plan.withins)
 
 
 def _payloads(events: DataFrame, pack: Pack, late_ms: int, *, heartbeat: bool) -> DataFrame:

@@ -19,6 +19,9 @@ FILE = "sojourn.json"
 FORMAT = 3
 """The version of the state's format."""
 
+GIVEN = "a stream of their own"
+"""Where operations come from, if not from the events: the setting `operations`."""
+
 Settings = dict[str, str | int | bool]
 
 _NAMES = {"id", "format", "rule", "columns", "unit", "numbers", "late", "shards", "eager"}
@@ -110,9 +113,9 @@ def _unreadable(file: str, why: str) -> str:
 
 def check_same(old: Settings, new: Settings, where: str) -> None:
     """`ConfigError` that names what differs; of rules, the lines that do."""
-    for name in new:
-        if old.get(name) != new[name]:
-            was, now = _lines_that_differ(str(old.get(name)), str(new[name]))
+    for name in (*new, "operations"):
+        if old.get(name) != new.get(name):
+            was, now = _lines_that_differ(str(old.get(name, "the events")), str(new.get(name, "the events")))
             raise ConfigError(
                 f"the checkpoint {where} was written with {name}: {was}, not {now}; "
                 "go on with that, or start with a new checkpoint"

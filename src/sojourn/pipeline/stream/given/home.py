@@ -68,8 +68,10 @@ def _opened(terms: Terms, openings: pa.RecordBatch) -> pa.RecordBatch:
 def _for_open_ones(kept: Kept, handed: pa.RecordBatch, opened: pa.RecordBatch) -> pa.RecordBatch:
     """What was handed to operations that are open: others have ended, or have no id of their own."""
     keys = different_keys(handed)
-    is_known = pa.array(kept.find(keys, np.iinfo(np.int64).min).place[keys.place] >= 0)
-    return handed.filter(pc.or_(is_known, pc.is_in(handed[KEY], opened[KEY])))
+    found = kept.find(keys, np.iinfo(np.int64).min)
+    pending = np.append(found.kept[PENDING].to_numpy(), 0)  # the last one for those of which nothing is kept
+    is_open = pa.array(pending[found.place[keys.place]] > 0)
+    return handed.filter(pc.or_(is_open, pc.is_in(handed[KEY], opened[KEY])))
 
 
 def _without(kept: pa.RecordBatch, told: pa.ChunkedArray) -> pa.RecordBatch:
@@ -79,9 +81,7 @@ def _without(kept: pa.RecordBatch, told: pa.ChunkedArray) -> pa.RecordBatch:
         return kept
     gone = kept.filter(is_told)
     count = gone.num_rows
-    columns = {
-        field.name: pa.array([[]] * count, field.type) for field in kept.schema if field.name in (EVENTS, OPERATIONS)
-    }
+    columns = {name: pa.array([[]] * count, kept.schema.field(name).type) for name in (EVENTS, OPERATIONS)}
     columns |= {
         HASH: gone[HASH],
         KEY: gone[KEY],

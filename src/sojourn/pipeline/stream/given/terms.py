@@ -137,11 +137,9 @@ def home_rule(rule: Rule) -> Rule:
     return Rule(rule.name, opens, rule.until, UntilColumn(DEADLINE), "each", rule.cancels)
 
 
-def check_rule(rule: Rule, *, eager: bool) -> None:
+def check_rule(rule: Rule) -> None:
     """`ConfigError` for what operations from a stream cannot do."""
     way_out = "a replay does it"
-    if eager:
-        raise ConfigError("eager is for operations that events open; those of a stream are told when they are certain")
     if rule.keeps_alive is not None:
         raise ConfigError(
             f"rule {rule.name!r} keeps operations alive with {rule.keeps_alive!r}: in a stream of operations the "
