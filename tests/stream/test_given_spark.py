@@ -15,6 +15,7 @@ from parity.operations import Given, by_law, operations
 from parity.operations import as_table as as_operations
 from sojourn import ConfigError
 from sojourn.pipeline import stream
+from sojourn.pipeline.columns.reasons import GIVEN_TWICE
 from sojourn.rules import Event, Rule, all_of, reached, seen, total
 from stream.scene import EPOCH, Scene, flush, moved
 from stream.test_given import usable
@@ -85,14 +86,15 @@ def test_operations_from_a_stream_end_as_the_law_says_though_it_is_stopped_and_s
     assert scene.outcomes() == [each for each in decided if each.at is not None and each.at < newest - LATE]
     scene.ask(asked[20:])
     scene.add(events[80:])
-    scene.ask([far("far", EPOCH + 10**6), asked[0]._replace(operation_id="late")])
+    scene.ask([far("far", EPOCH + 10**6), Given("late", "r", ["k"], EPOCH - 10**6, 1), asked[-1]])
     scene.add([flush(EPOCH + 10**6)])
     scene.ask([far("farther", EPOCH + 10**6 + 1)])
     scene.run(rule)
     assert scene.outcomes() == decided
     assert len(decided) == 30
-    reasons = scene.table("quarantine")["reason"].to_pylist() if scene.table("quarantine").num_rows else []
-    assert [reason for reason in reasons if "late" not in reason] == []
+    assert sorted(scene.table("quarantine")["reason"].to_pylist()) == ["more than 3 ms late", GIVEN_TWICE]
+    assert scene.counted("opened") == 32
+    assert scene.counted("late") == 1
 
 
 def test_what_is_not_for_operations_from_a_stream_is_refused(spark: SparkSession, tmp_path: Path) -> None:
