@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +41,7 @@ PACKAGES = {
 """By the version of Spark: what is there for it."""
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "connect-a-stream.md"
 TABLE = "lake.db.outcomes"
+LONGEST_S = 600
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +50,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     packages = PACKAGES.get(pyspark.__version__.rpartition(".")[0])
     if packages is None:
-        pytest.skip(
-            f"Delta and Iceberg have no release for Spark {pyspark.__version__}; `make lakes` has another Spark"
-        )
+        pytest.skip(f"Delta and Iceberg have no release for Spark {pyspark.__version__}; `make lakes` has another")
+    fetch(packages)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     settings = {
@@ -69,6 +71,17 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = builder.getOrCreate()
     yield session
     session.stop()
+
+
+def fetch(packages: list[str]) -> None:
+    """Into Maven's folder on this machine, where Spark looks first."""
+    if shutil.which("mvn") is None:
+        pytest.skip("the jars come from Maven, which is not installed")
+    for package in packages:
+        command = ["mvn", "-q", "-B", "dependency:get", f"-Dartifact={package}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+        if done.returncode:
+            pytest.skip(f"Maven does not give {package}: {done.stdout.strip()[:300]}")
 
 
 def put(lake: SparkSession, what: str, path: Path, rows: Any) -> str:
