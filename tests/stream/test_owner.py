@@ -11,6 +11,7 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline.stream import lakes
+from sojourn.pipeline.stream.files import Files
 from sojourn.pipeline.stream.owner import OWNER, claim
 from sojourn.pipeline.stream.sink import OUTCOMES, QUARANTINE, MicroBatch, Sink
 from stream.local_files import LocalFiles
@@ -116,6 +117,17 @@ def test_delta_knows_the_micro_batches_of_two_streams_apart(monkeypatch: pytest.
     first, second, other, again = rows.transactions
     assert first == again
     assert len({first, second, other}) == 3
+
+
+def test_the_key_of_a_micro_batch_is_no_other_ones() -> None:
+    batches = [MicroBatch("a", 0), MicroBatch("a", 1), MicroBatch("b", 0)]
+    assert len({batch.key for batch in batches}) == 3
+    assert MicroBatch("a", 1).key == batches[1].key
+
+
+def test_a_session_of_spark_connect_is_told_what_it_cannot_do() -> None:
+    with pytest.raises(ConfigError, match=r"a session of Spark Connect does not reach.*outcomes\.writeStream"):
+        Files(object())  # type: ignore[arg-type]
 
 
 def test_a_sink_claims_its_folder_for_the_stream_before_it_starts() -> None:

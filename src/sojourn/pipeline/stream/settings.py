@@ -94,6 +94,8 @@ def checked_settings(files: Files, checkpoint: str) -> Settings:
     kept = kept_settings(files, checkpoint)
     if kept is None:
         raise ConfigError(f"{checkpoint!r} is not the checkpoint of a Sojourn stream: there is no {FILE} in it")
+    if "operations" in kept:
+        raise ConfigError(f"{checkpoint!r} is of a stream with operations from {GIVEN}: what it holds cannot be shown")
     if kept["format"] != FORMAT:
         raise ConfigError(f"{checkpoint!r} has format {kept['format']}, of another version; this one has {FORMAT}")
     return kept

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ....rules import Reached
 from ...columns.normal import deadline_column, kernel_events
@@ -22,7 +21,7 @@ from ...schema import AT, DEADLINE, KEY, KIND, OPENED_AT, SOURCE
 from ..groups import Keys, different_keys
 from ..segment import Found, Kept
 from ..shape import DUE, EVENTS, HASH, IS_DONE, OPERATIONS, PENDING
-from .terms import HOME, TICKET, WATCH, WATCHES, Terms, batch_of
+from .terms import HOME, TICKET, WATCH, Terms, batch_of
 
 
 class Met(NamedTuple):
@@ -185,10 +184,3 @@ def lists(element: pa.StructType, rank: Ints, rows: Rows, count: int) -> pa.List
     fields = list(element)
     elements = pa.StructArray.from_arrays([rows.columns[field.name] for field in fields], fields=fields)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), elements)
-
-
-def late_rows(rows: pa.RecordBatch, time: str, watermark: int) -> pa.Array:
-    return pc.less(rows[time], watermark)
-
-
-NO_WATCHES = pa.RecordBatch.from_pylist([], WATCHES)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ... import schema as S  # noqa: N812  (as F for Spark's functions)
 from ...columns.normal import normal_form
-from ...columns.operations import Given, checked_operations, is_repeated
+from ...columns.operations import Given, checked_operations
 from ...columns.quarantine import as_json, quarantined, set_aside
 from ...columns.texts import hashes
 from ...columns.times import times
@@ -22,7 +22,7 @@ from ...plan import Plan
 from ...spark.parcels import gathered, prepare_worker
 from ..pack import ASIDE, EVENTS, NEWEST, ROWS, SET_ASIDE, SHARD, in_one_piece, to_bytes
 from ..shape import HASH, TIME
-from .terms import HOME, IS_FIRST, OPENINGS, SEPARATOR, TICKET, WATCHES, Terms, batch_of
+from .terms import HOME, OPENINGS, SEPARATOR, TICKET, WATCHES, Terms, batch_of
 
 WATCHED, OPENED = "watched", "openings"
 """Beside EVENTS, on the way to the shards of keys: operations that wait on them; and all that operations are, for their
@@ -103,9 +103,7 @@ class PackOperations:
 
     def _watches(self, given: Given) -> tuple[pa.RecordBatch, Ints]:
         """A row for each key that an operation waits on, and its shard."""
-        owner = given.owner
-        chosen = np.flatnonzero(~is_repeated(given))
-        keys, owner = given.keys.take(pa.array(chosen)).cast(pa.string()), owner[chosen]
+        owner, keys = given.owner, given.keys.cast(pa.string())
         hashed = hashes(keys)
         columns = {
             HASH: pa.array(hashed.view(np.int64)),
@@ -114,7 +112,6 @@ class PackOperations:
             HOME: pa.array(self._home(given)[owner].astype(np.int32)),
             S.OPENED_AT: pa.array(given.opened_at[owner]),
             S.DEADLINE: pa.array(given.deadline[owner]),
-            IS_FIRST: pa.array(np.isin(chosen, given.starts[:-1])),
         }
         return batch_of(WATCHES, columns), shards_of_hashes(hashed, self.shards)
 

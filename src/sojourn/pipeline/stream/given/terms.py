@@ -17,9 +17,8 @@ from ...plan import Plan
 from ...schema import AT, DEADLINE, KEY, KEYS, OPENED_AT, OPERATION_ID, ROW, SOURCE, VALUE
 from ..shape import DUE, EVENTS, HASH, IS_DONE, OPERATIONS, PENDING, Shape
 
-TICKET, HOME, IS_FIRST = "ticket", "home", "is_first"
-"""Of an operation on its way: TICKET is all that it is, as one text (`pack.tickets`). HOME is the shard of its id.
-IS_FIRST: this is the first of its keys, the one that sends it home."""
+TICKET, HOME = "ticket", "home"
+"""Of an operation on its way: TICKET is all that it is, as one text (`pack.tickets`). HOME is the shard of its id."""
 
 SEPARATOR = "\x1f"
 """Between the parts of a ticket. No id and no key has it: `pack` sets such operations aside."""
@@ -31,7 +30,7 @@ WATCH = [
     pa.field(DEADLINE, pa.int64()),
 ]
 
-WATCHES = pa.schema([pa.field(HASH, pa.int64()), pa.field(KEY, pa.string()), *WATCH, pa.field(IS_FIRST, pa.bool_())])
+WATCHES = pa.schema([pa.field(HASH, pa.int64()), pa.field(KEY, pa.string()), *WATCH])
 """Operations on their way to the shards of their keys, a row for each key."""
 
 OPENINGS = pa.schema(
