@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +18,7 @@ from sojourn.pipeline import batch, ship, stream
 from sojourn.rules import Rule
 
 LOG = "key string, kind string, at long, source string, value double, allowed long, due long, amount double"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "connect-a-stream.md"
 
 
 def session() -> SparkSession:
@@ -49,11 +51,11 @@ def keep(rows: DataFrame, file: Path) -> None:
 
 
 def follow(spark: SparkSession, path: Path, rules: list[Rule]) -> None:
-    spark.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
     events = spark.readStream.schema(LOG).option("maxFilesPerTrigger", 1).parquet(str(path / "events"))
-    told = stream.outcomes(events, rules[0], unit="ms", late="1 s", shards=3)
-    writer = stream.decided(told).writeStream.format("parquet").option("path", str(path / "told"))
-    writer.option("checkpointLocation", str(path / "state")).trigger(availableNow=True).start().awaitTermination()
+    given: dict[str, Any] = {"spark": spark, "stream": stream, "events": events, "rule": rules[0]}
+    exec(recipe().replace('"outcomes/"', f'"{path}/told"').replace('"state/"', f'"{path}/state"'), given)
+    given["query"].awaitTermination()
+    told = stream.outcomes(events, rules[0], late="1 hour", shards=3)
     out = str(path / "by-function")
 
     def take(rows: DataFrame, number: int) -> None:
@@ -64,6 +66,12 @@ def follow(spark: SparkSession, path: Path, rules: list[Rule]) -> None:
     refused("write", lambda: stream.write(told, str(path / "out"), checkpoint=str(path / "state-3")))
     refused("deliver", lambda: stream.deliver(told, lambda rows, batch: None, checkpoint=str(path / "state-3")))
     refused("pending", lambda: stream.pending(str(path / "state"), spark))
+
+
+def recipe() -> str:
+    """The snippet of the guide."""
+    section = GUIDE.read_text().partition("## Spark Connect\n")[2]
+    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0]
 
 
 def refused(what: str, call: Callable[[], object]) -> None:

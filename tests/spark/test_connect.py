@@ -52,7 +52,7 @@ def test_a_stream_on_spark_connect_tells_what_the_fold_decides(tmp_path: Path) -
     random = Random(4)
     log = moved([event for event in random_rules.log(random, 150) if event not in random_rules.UNUSABLE])
     (tmp_path / "events").mkdir()
-    for place, part in enumerate((log[:50], log[50:100], log[100:], [flush(EPOCH + 10**6)])):
+    for place, part in enumerate((log[:50], log[50:100], log[100:], [flush(EPOCH + 10**8)])):
         file = tmp_path / "events" / f"{place}.parquet"
         pq.write_table(as_table(part), file)
         os.utime(file, (place, place))  # Spark takes files by age

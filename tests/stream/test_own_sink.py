@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sojourn.pipeline import stream
 from sojourn.rules import Event
@@ -19,6 +21,8 @@ from stream.victim import LATE, RULE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "connect-a-stream.md"
 
 
 def test_a_database_that_keeps_the_key_of_a_micro_batch_has_each_outcome_once_though_it_is_repeated(
@@ -43,6 +47,26 @@ def test_a_database_that_keeps_the_key_of_a_micro_batch_has_each_outcome_once_th
     told = run(spark, tmp_path).rows()
     assert told == sorted((each.operation_id, each.outcome, each.waited_ms) for each in decided)
     assert len(told) > 10
+
+
+def test_a_database_as_the_guide_shows_it(spark: SparkSession, tmp_path: Path) -> None:
+    scene = Scene(spark, tmp_path, late=f"{LATE} ms")
+    scene.add([Event("k", "open", EPOCH), Event("k", "a", EPOCH), Event("k", "a", EPOCH)])
+    scene.add([flush(EPOCH + 10**6)])
+    database = sqlite3.connect(tmp_path / "outcomes.db", check_same_thread=False)
+    database.execute("CREATE TABLE batches (key TEXT PRIMARY KEY)")
+    database.execute("CREATE TABLE outcomes (operation_id TEXT, outcome TEXT)")
+    section = GUIDE.read_text().partition("## A sink of your own\n")[2].partition("\n## ")[0]
+    given: dict[str, Any] = {
+        "stream": stream,
+        "database": database,
+        "outcomes": stream.outcomes(scene.frame(), RULE, **scene.options),
+        "checkpoint": str(scene.checkpoint),
+    }
+    exec(re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0], given)
+    given["query"].awaitTermination()
+    assert database.execute("SELECT * FROM outcomes").fetchall() == [(f"r/k/{EPOCH}", "completed")]
+    database.close()
 
 
 def test_what_is_repeated_comes_under_the_same_key_and_what_is_set_aside_goes_to_a_folder(
