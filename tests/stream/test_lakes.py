@@ -31,14 +31,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.lakes
 
-PACKAGES = {
-    "4.1": [
-        "io.delta:delta-spark_4.1_2.13:4.4.0",
-        "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
-        f"org.apache.spark:spark-avro_2.13:{pyspark.__version__}",
-    ],
-}
-"""By the version of Spark: what is there for it."""
+SPARK = "4.1"
+"""The version that all three have a release for: see the POM."""
+POM = Path(__file__).with_name("lakes") / "pom.xml"
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "connect-a-stream.md"
 TABLE = "lake.db.outcomes"
 LONGEST_S = 600
@@ -48,14 +43,12 @@ LONGEST_S = 600
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra)
 
-    packages = PACKAGES.get(pyspark.__version__.rpartition(".")[0])
-    if packages is None:
-        pytest.skip(f"Delta and Iceberg have no release for Spark {pyspark.__version__}; `make lakes` has another")
-    fetch(packages)
+    if not pyspark.__version__.startswith(f"{SPARK}."):
+        pytest.skip(f"not all of them have a release for Spark {pyspark.__version__}; `make lakes` has Spark {SPARK}")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     settings = {
-        "spark.jars.packages": ",".join(packages),
+        "spark.jars": ",".join(jars(tmp_path_factory.mktemp("jars"))),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
@@ -73,15 +66,21 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
-def fetch(packages: list[str]) -> None:
-    """Into Maven's folder on this machine, where Spark looks first."""
+def jars(folder: Path) -> list[str]:
+    """What Maven gives, without what Spark has already, perhaps in another version."""
     if shutil.which("mvn") is None:
         pytest.skip("the jars come from Maven, which is not installed")
-    for package in packages:
-        command = ["mvn", "-q", "-B", "dependency:get", f"-Dartifact={package}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S, check=False)
-        if done.returncode:
-            pytest.skip(f"Maven does not give {package}: {done.stdout.strip()[:300]}")
+    options = [f"-DoutputDirectory={folder}", "-DincludeScope=runtime"]
+    command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+    if done.returncode:
+        pytest.skip(f"Maven does not give the jars: {done.stdout.strip()[:300]}")
+    there = {_unversioned(jar) for jar in (Path(pyspark.__file__).parent / "jars").iterdir()}
+    return [str(jar) for jar in sorted(folder.iterdir()) if _unversioned(jar) not in there]
+
+
+def _unversioned(jar: Path) -> str:
+    return re.sub(r"-\d.*", "", jar.name)
 
 
 def put(lake: SparkSession, what: str, path: Path, rows: Any) -> str:
