@@ -48,6 +48,7 @@ class Run:
         plan = Plan.of(rule, "ms", source=source)
         self.terms = Terms(plan, {name: number_type(pa.float64()) for name in plan.numbers})
         self._random = random
+        self._bytes: dict[int, bytes] = {}
         self.meeting = [Kept(self.terms.meeting, []) for _ in range(SHARDS)]
         self.names = [Kept(NAMES, []) for _ in range(SHARDS)]
         self.home = [Kept(self.terms.home, []) for _ in range(SHARDS)]
@@ -63,7 +64,7 @@ class Run:
             rows = pa.concat_batches([nothing(self.terms.home.fresh), *handed])
             assert pc.min(rows["at"]).as_py() is None or pc.min(rows["at"]).as_py() >= watermark
             told = tell(self.terms, self._names(shard), self._home(shard), rows, mine, watermark)
-            self.names[shard], self.home[shard] = told.names, told.kept
+            self.names[shard], self.home[shard] = self._saved(told.names), self._saved(told.kept)
             self.told += as_outcomes(told.outcomes)
             self.aside += told.aside["reason"].to_pylist()
             self.opened += told.opened
@@ -77,7 +78,7 @@ class Run:
             mine = [payload for payload in payloads if payload[SHARD] == shard]
             fresh = _joined(mine, EVENTS, self.terms.fresh)
             met = meet(self.terms, self._meeting(shard), fresh, _joined(mine, WATCHED, WATCHES), watermark)
-            self.meeting[shard] = met.kept
+            self.meeting[shard] = self._saved(met.kept)
             events.append((met.handed, met.home))
             openings = pa.concat_batches([openings, _joined(mine, OPENED, OPENINGS)])
             self.aside += [r for p in mine if p[ASIDE] for r in from_bytes(p[ASIDE], SET_ASIDE)["reason"].to_pylist()]
@@ -95,8 +96,12 @@ class Run:
     def _read(self, shape: Any, kept: Kept) -> Kept:
         if self._random.random() < 0.5:
             return kept
-        segments = [Segment.from_bytes(shape, each.kept.serialize(), each.number) for each in kept.segments]
-        return Kept(shape, segments)
+        numbers = [segment.number for segment in kept.segments]
+        return Kept(shape, [Segment.from_bytes(shape, self._bytes[number], number) for number in numbers])
+
+    def _saved(self, kept: Kept) -> Kept:
+        self._bytes |= {number: data.to_pybytes() for number, data in kept.added.items()}
+        return kept
 
 
 def _joined(payloads: Sequence[Any], column: str, schema: pa.Schema) -> pa.RecordBatch:

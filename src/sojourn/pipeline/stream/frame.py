@@ -74,7 +74,7 @@ def _of_given(
     shape = Shape(plan, number_types(plan, arrow_schema(events)))
     settings = {**settings_of(shape, late_ms, shards), "operations": GIVEN}
     ticks = _ticks(events.sparkSession) if heartbeat else None
-    told = answers(events, operations, plan, late_ms, shards, fingerprint(settings), ticks)
+    told = answers(events, operations, plan, late_ms, shards, settings, ticks)
     unpack = Unpack()
     return _shown(told.mapInArrow(unpack, from_arrow_schema(unpack.schema)), settings)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from pyspark.sql import types as T  # noqa: N812
@@ -15,6 +18,7 @@ from ...plan import Plan
 from ...spark.rows import arrow_schema, mapped
 from ..pack import ASIDE, NEWEST, SHARD
 from ..processor import OUT_SCHEMA
+from ..settings import Settings
 from .pack import IN_SCHEMA, PackEvents, PackOperations
 from .processor import MET_SCHEMA, HomeProcessor, MeetProcessor
 from .terms import Terms, check_rule
@@ -26,7 +30,7 @@ def answers(
     plan: Plan,
     late_ms: int,
     shards: int,
-    settings: str,
+    settings: Settings,
     ticks: DataFrame | None,
 ) -> DataFrame:
     """What the second step answers, as payloads: operations are decided by the events of all their keys.
@@ -45,9 +49,10 @@ def answers(
         _timed(mapped(rows, pack, from_arrow_schema(IN_SCHEMA)), late_ms, ticks)
         for rows, pack in ((events, pack_events), (operations, pack_operations))
     ]
-    meet = MeetProcessor(terms, settings, log, f"more than {duration_text(late_ms)} late")
+    written_under = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+    meet = MeetProcessor(terms, written_under, log, f"more than {duration_text(late_ms)} late")
     met = both[0].unionByName(both[1]).groupBy(SHARD).transformWithState(meet, MET_SCHEMA, "append", "EventTime")
-    home = HomeProcessor(terms, settings)
+    home = HomeProcessor(terms, written_under)
     return met.groupBy(SHARD).transformWithState(home, OUT_SCHEMA, "append", "EventTime")
 
 
