@@ -33,6 +33,8 @@ def _table(results: Results, n: int) -> str:
         return results.get(peer, n, op, workload="stream")
 
     measured = [peer for peer in SPECS if ns(peer, "steady")]
+    if not measured:
+        return ""
     rows = [
         [
             peer,
