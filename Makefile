@@ -59,8 +59,8 @@ crashes: $(READY) ## Random programs for a durable hub that crashes, N of them (
 kills: $(READY) ## A durable hub under load in a process that is killed, N times (1,000); an oracle knows what was answered
 	$(BIN)/python -m tests.durable.kills $(or $(N),1000) $(if $(SEED),--seed $(SEED))
 
-soak: $(READY)  ## A durable hub, an hour of load in virtual time: constant memory, bounded disk
-	$(BIN)/python -m pytest -m soak tests/durable
+soak: $(READY)  ## A durable hub, an hour of load in virtual time: constant memory, bounded disk; a stream, thirty days: constant state
+	$(BIN)/python -m pytest -m soak tests/durable tests/stream
 
 files: $(READY) ## Generated log files through every engine, N of them (1,000), every tenth as a stream; a failure says its seed
 	$(BIN)/python -m tests.files $(or $(N),1000) $(if $(SEED),--seed $(SEED)) $(if $(FORMAT),--format $(FORMAT))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from sojourn.rules import Rule
 
-ROWS = 100_000
-"""Of a micro-batch."""
+from ..stream import ROWS
+
 FILES = 2
 """Of a micro-batch: one for each core."""
 BATCH_MS = 60_000

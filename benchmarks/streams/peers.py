@@ -16,15 +16,30 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from sojourn.pipeline import stream
+from sojourn.rules import Rule
 
 from .events import LATE_MS, RULE, WITHIN_MS
 
 OUT = "key string, opened_at bigint, outcome string"
 SHARDS = 16
+TEN = 10
 
 
 def sojourn(events: DataFrame) -> DataFrame:
     return stream.outcomes(events, RULE, late=LATE_MS, shards=SHARDS)
+
+
+def ten_rules(events: DataFrame) -> DataFrame:
+    """Ten rules in one query, each of which names every event: ten outcomes for each operation."""
+    rules = [Rule(f"paid-{n}", RULE.opens, RULE.until, WITHIN_MS + n, "each") for n in range(TEN)]
+    return stream.outcomes(events, rules, late=LATE_MS, shards=SHARDS)
+
+
+def ten_kinds(events: DataFrame) -> DataFrame:
+    """Ten rules in one query that share the events out: each has kinds of its own."""
+    kind = F.concat("kind", F.lit("-"), F.pmod(F.hash("key"), F.lit(TEN)))
+    rules = [Rule(f"paid-{n}", f"open-{n}", f"paid-{n}", WITHIN_MS, "each") for n in range(TEN)]
+    return stream.outcomes(events.withColumn("kind", kind), rules, late=LATE_MS, shards=SHARDS)
 
 
 def rows(events: DataFrame) -> DataFrame:

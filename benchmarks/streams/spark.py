@@ -63,5 +63,30 @@ def batch_ms(report: dict[str, Any]) -> float:
     return float(report["durationMs"]["triggerExecution"])
 
 
+PHASES = {
+    "finding what is new": ("latestOffset", "getBatch"),
+    "planning": ("queryPlanning",),
+    "logs of offsets and commits": ("walCommit", "commitOffsets"),
+}
+
+
+def phases_ms(report: dict[str, Any]) -> dict[str, float]:
+    """Of one micro-batch. What the stateful step takes is a mean of its partitions, which run side by side."""
+    spent = report["durationMs"]
+    found = {name: float(sum(spent.get(part, 0) for part in parts)) for name, parts in PHASES.items()}
+    state = [operator for operator in report["stateOperators"] if operator["numShufflePartitions"]]
+    updates, commits = (
+        sum(operator[name] / operator["numShufflePartitions"] for operator in state)
+        for name in ("allUpdatesTimeMs", "commitTimeMs")
+    )
+    rest = max(0.0, spent["addBatch"] - updates - commits)
+    return {**found, "reading, packing, shuffling, starting tasks": rest, "steps": updates, "writing state": commits}
+
+
+def state_bytes(report: dict[str, Any]) -> int:
+    """What RocksDB had on disk by then."""
+    return sum(int(operator["customMetrics"]["rocksdbSstFileSize"]) for operator in report["stateOperators"])
+
+
 def told(reports: list[dict[str, Any]]) -> int:
     return sum(int(report["observedMetrics"][TOLD][TOLD]) for report in reports)

@@ -73,6 +73,29 @@ def test_a_folder_of_files_becomes_a_folder_of_outcomes_and_the_checkpoint_knows
     assert sojourn("stream", "status", checkpoint, "--out", place / "pending").code == 2
 
 
+def test_several_rules_share_a_checkpoint_and_one_is_removed_as_it_is_said(spark: SparkSession, place: Path) -> None:
+    (place / "other.toml").write_text(RULE.replace("fine-paid", "soon").replace("60 days", "900 days"))
+    rules = ("--rule", place / "rule.toml", "--rule", place / "other.toml")
+    rest = ("--from", f"file:{place}/events", "--to", f"parquet:{place}/out", "--checkpoint", place / "state")
+    options = (*rest, "--late", "1 day", "--shards", "2", "--available-now", "--remember", "90 days")
+    ended = sojourn("stream", *rules, *options)
+    assert (ended.code, "pending 3 · completed 2 · expired 1 · cancelled 0" in ended.err) == (0, True)
+    found = json.loads(sojourn("stream", "status", place / "state", "--json").out)
+    assert [(rule["name"], rule["pending"], rule["since"]) for rule in found["rules"]] == [
+        ("fine-paid", 1, None),
+        ("soon", 2, None),
+    ]
+    assert "900 days: 2 pending" in sojourn("stream", "status", place / "state").out
+    (place / "events" / "2.csv").write_text(f"{HEAD}A3,Payment,2007-06-03\nA9,Notified,2008-01-01\n")
+    ended = sojourn("stream", *rules[:2], *options)
+    assert (ended.code, "has also rule 'soon'; give it too" in ended.err) == (3, True)
+    ended = sojourn("stream", *rules[:2], *options, "--removed", "cancel")
+    assert (ended.code, "pending 1 · completed 1 · expired 0 · cancelled 2" in ended.err) == (0, True)
+    outcomes = ds.dataset(place / "out" / "outcomes", partitioning="hive").to_table().to_pylist()
+    cancelled = {row["operation_id"]: row["decided_by"] for row in outcomes if row["outcome"] == "cancelled"}
+    assert cancelled == {"soon/A2/1169251200000": "removal", "soon/A3/1180656000000": "removal"}
+
+
 def test_a_checkpoint_gives_the_rows_that_a_replay_as_of_its_watermark_calls_pending(
     spark: SparkSession, place: Path
 ) -> None:

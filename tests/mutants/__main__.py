@@ -76,6 +76,13 @@ TABLES: dict[str, list[list[str]]] = {
             "tests/stream/test_shard_parity.py",
         ]
     ],
+    "stream": [
+        [
+            *(f"tests/stream/test_{name}.py" for name in ("rule_changes", "pack", "forgetting", "several_rules")),
+            "-m",
+            "not java",
+        ]
+    ],
     "scale": [["tests/replay/test_large_logs.py", "tests/replay/test_groups.py", "tests/spark/test_deliver.py"]],
     "doors": [
         [f"tests/stream/test_{name}.py" for name in ("given", "owner", "settings", "kafka_source")],

@@ -35,7 +35,7 @@ MUTANTS = [
     Mutant("what is handed on with the opening is lost", HOME, "pc.or_(is_open, pc.is_in(handed[KEY], opened[KEY]))", "is_open"),
     Mutant("operations with other deadlines are one", PACK, "for column in (given.opened_at, given.deadline))", "for column in (given.opened_at, given.opened_at))"),
     Mutant("operations that keep alive are let in", TERMS, "if rule.keeps_alive is not None:", "if False:"),
-    Mutant("a checkpoint of events goes on with operations", SETTINGS, 'for name in (*new, "operations"):', "for name in new:"),
+    Mutant("a checkpoint of events goes on with operations", SETTINGS, '"eager", "remember", "operations")', '"eager", "remember")'),
     Mutant("two streams have the same keys", SINK, 'return f"{self.stream}/{self.number}"', 'return f"{self.number}"'),
     Mutant("each attempt has a key of its own", SINK, 'return f"{self.stream}/{self.number}"', 'return f"{self.stream}/{self.number}/{id(self)}"'),
     Mutant("options are told apart by their case", KAFKA, "{name.lower(): value for name, value in options.items()}  # as", "dict(options)  # as"),

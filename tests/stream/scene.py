@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from parity.tables import LOG, as_outcomes, as_table
 from sojourn.pipeline import stream
+from sojourn.pipeline.stream.changes import OnRemoval
 from sojourn.rules import Event, Outcome, Rule
 
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ class Scene:
     def frame(self) -> DataFrame:
         return self.spark.readStream.schema(SPARK_LOG).option("maxFilesPerTrigger", 1).parquet(str(self.events))
 
-    def run(self, rule: Rule) -> None:
+    def run(self, rules: Rule | Sequence[Rule], removed: OnRemoval | None = None) -> None:
         """Until all events that are there have been seen."""
-        outcomes = stream.outcomes(self.frame(), rule, **self.options)
-        query = stream.write(outcomes, str(self.out), checkpoint=str(self.checkpoint), available_now=True)
+        outcomes = stream.outcomes(self.frame(), rules, **self.options)
+        options: dict[str, Any] = {"available_now": True, "removed": removed}
+        query = stream.write(outcomes, str(self.out), checkpoint=str(self.checkpoint), **options)
         try:
             query.awaitTermination()
         finally:

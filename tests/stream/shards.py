@@ -10,19 +10,27 @@ import pyarrow as pa
 from parity.tables import as_outcomes, as_table
 from sojourn.pipeline.columns.normal import normal_form
 from sojourn.pipeline.columns.numbers import number_type
+from sojourn.pipeline.kernel import NEVER
 from sojourn.pipeline.plan import Plan
 from sojourn.pipeline.stream.pending import pending_of
+from sojourn.pipeline.stream.ruleset import Ruleset
 from sojourn.pipeline.stream.segment import Kept, Segment
 from sojourn.pipeline.stream.shape import HASH, Shape
-from sojourn.pipeline.stream.shard import Cache, Head, ShardResult, advance
+from sojourn.pipeline.stream.shard import Cache, Head, Heads, ShardResult, advance, numbers_of
 from sojourn.rules import Event, Outcome, Rule
 
 NEVER_LATE = 10**9
 
 
-def shape_of(rule: Rule, *, is_eager: bool = False, number: pa.DataType | None = None) -> Shape:
-    plan = Plan.of(rule, "ms")
-    return Shape(plan, {name: number_type(number or pa.float64()) for name in plan.numbers}, is_eager)
+def shape_of(
+    rules: Rule | Sequence[Rule],
+    *,
+    is_eager: bool = False,
+    number: pa.DataType | None = None,
+    remember_ms: int | None = None,
+) -> Shape:
+    plan = Plan.of(rules, "ms")
+    return Shape(plan, {name: number_type(number or pa.float64()) for name in plan.numbers}, is_eager, remember_ms)
 
 
 def poor_hash(key: str) -> int:
@@ -47,20 +55,28 @@ class DictStore:
     """A shard's state, all of it bytes and numbers."""
 
     def __init__(self) -> None:
-        self.current = Head()
+        self.current: Heads = {}
         self.segments: dict[int, bytes] = {}
 
-    def head(self) -> Head:
+    def heads(self) -> Heads:
         return self.current
+
+    @property
+    def pending(self) -> int:
+        return sum(head.pending for head in self.current.values())
+
+    @property
+    def wake_at(self) -> int:
+        return min((head.wake_at for head in self.current.values()), default=NEVER)
 
     def segment(self, number: int) -> bytes:
         return self.segments[number]
 
-    def save(self, old: Head, new: Head, added: dict[int, bytes]) -> None:
+    def save(self, old: Heads, new: Heads, added: dict[int, bytes]) -> None:
         assert old == self.current
         self.current = new
-        self.segments = {number: data for number, data in (self.segments | added).items() if number in new.segments}
-        assert set(self.segments) == set(new.segments)
+        self.segments = {number: data for number, data in (self.segments | added).items() if number in numbers_of(new)}
+        assert set(self.segments) == numbers_of(new)
 
     def copy(self) -> DictStore:
         other = DictStore()
@@ -89,27 +105,32 @@ class Run:
     """A shard that forgets its cache and fails and repeats steps now and then, and what it has told."""
 
     def __init__(self, shape: Shape, random: Random, number: pa.DataType | None = None) -> None:
-        self.shape, self.store, self.cache = shape, DictStore(), Cache()
+        self.rules, self.store, self.cache = Ruleset(shape), DictStore(), Cache()
         self._number = number
         self.told: list[Outcome] = []
         self._random = random
 
     def step(self, batch: list[Event], watermark: int) -> ShardResult:
-        fresh = [as_fresh(self.shape, part, number=self._number) for part in split(batch, self._random)]
+        fresh = [as_fresh(self.rules.whole, part, number=self._number) for part in split(batch, self._random)]
         if self._random.random() < 0.2:
-            advance(self.shape, self.store.copy(), self.cache, fresh, watermark)  # it is lost; the cache has seen it
+            advance(self.rules, self.store.copy(), self.cache, fresh, watermark)  # it is lost; the cache has seen it
         if self._random.random() < 0.2:
             self.cache = Cache()
-        told = advance(self.shape, self.store, self.cache, fresh, watermark)
+        told = advance(self.rules, self.store, self.cache, fresh, watermark)
         self.told += as_outcomes(told.outcomes)
         return told
 
     def pending(self, as_of: int) -> list[Outcome]:
         """What the shard holds."""
-        head = self.store.head()
-        segments = [Segment.from_bytes(self.shape, self.store.segment(number), number) for number in head.segments]
-        kept = Kept(self.shape, segments).valid_rows()
-        return [outcome for rows in kept for outcome in as_outcomes(pending_of(self.shape, rows, as_of))]
+        return [
+            outcome
+            for rule, head in self.store.heads().items()
+            for rows in self._kept(self.rules.parts[rule].shape, head).valid_rows()
+            for outcome in as_outcomes(pending_of(self.rules.parts[rule].shape, rows, as_of))
+        ]
+
+    def _kept(self, shape: Shape, head: Head) -> Kept:
+        return Kept(shape, [Segment.from_bytes(shape, self.store.segment(number), number) for number in head.segments])
 
 
 def split(batch: list[Event], random: Random) -> list[list[Event]]:

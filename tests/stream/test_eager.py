@@ -48,7 +48,7 @@ def test_in_any_order_each_operation_is_told_once(rule: Rule, seed: int, late: i
         assert told == [outcome.operation_id for outcome in by_fold([rule], log)]
     else:
         assert len({outcome.key for outcome in run.told}) == len(told) == len(by_fold([rule], log))
-    assert run.store.head().pending == 0
+    assert run.store.pending == 0
 
 
 def test_what_eagerness_may_get_wrong_is_an_end_that_an_earlier_event_would_have_prevented() -> None:

@@ -47,12 +47,12 @@ class Handle:
     ],
 )
 def test_a_shard_has_one_timer_and_none_before_the_watermark_starts(wakes: list[int], timers: set[int]) -> None:
-    handle, head = Handle(), Head()
+    handle, heads = Handle(), {}
     store = SparkStore(handle, "settings")  # type: ignore[arg-type]
     for wake_at in wakes:
-        new = Head(pending=1, wake_at=wake_at)
-        store.save(head, new, {})
-        head = new
+        new = {"rule": Head(pending=1, wake_at=wake_at), "other": Head()}
+        store.save(heads, new, {})
+        heads = new
     assert handle.timers == timers
 
 
@@ -60,8 +60,8 @@ def test_a_shard_has_one_timer_and_none_before_the_watermark_starts(wakes: list[
 def test_a_timer_that_has_fired_is_gone_and_set_anew_if_need_be(wake_at: int, timers: set[int]) -> None:
     handle = Handle()
     store = SparkStore(handle, "settings")  # type: ignore[arg-type]
-    store.save(Head(), Head(pending=1, wake_at=-900), {})
+    store.save({}, {"rule": Head(pending=1, wake_at=-900)}, {})
     handle.timers.clear()
     store.is_awake = True
-    store.save(Head(pending=1, wake_at=-900), Head(pending=1, wake_at=wake_at), {})
+    store.save({"rule": Head(pending=1, wake_at=-900)}, {"rule": Head(pending=1, wake_at=wake_at)}, {})
     assert handle.timers == timers

@@ -11,18 +11,19 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline.plan import Plan
+from sojourn.pipeline.stream.changes import identified
 from sojourn.pipeline.stream.settings import (
     FILE,
     FORMAT,
     GIVEN,
+    RULES,
     Settings,
     checked_settings,
     fingerprint,
-    identified,
     settings_of,
+    shape_of,
 )
 from sojourn.pipeline.stream.shape import Shape
-from sojourn.pipeline.stream.status import shape_of
 from sojourn.rules import Rule, all_of, seen, total
 from stream.local_files import LocalFiles
 
@@ -38,8 +39,13 @@ def settings(
     return settings_of(Shape(plan, dict.fromkeys(plan.numbers, number)), late, 3)
 
 
+def meaning(kept: Settings) -> tuple[str, str]:
+    """What the state itself was written under."""
+    return fingerprint(kept), shape_of(kept, kept[RULES][0]).id
+
+
 def started(checkpoint: Path, wanted: Settings) -> str:
-    return identified(LocalFiles(), str(checkpoint), wanted)  # type: ignore[arg-type]
+    return identified(LocalFiles(), str(checkpoint), wanted).stream  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +70,7 @@ def test_what_changes_the_meaning_of_events_is_refused_under_an_old_checkpoint(
     with pytest.raises(ConfigError) as refused:
         started(tmp_path, settings(**other))
     assert f"was written with {said}" in str(refused.value)
-    assert fingerprint(settings(**other)) != fingerprint(settings())
+    assert meaning(settings(**other)) != meaning(settings())
 
 
 def test_a_checkpoint_keeps_the_id_of_its_stream_and_each_has_its_own(tmp_path: Path) -> None:
@@ -93,8 +99,10 @@ def test_it_does_not_matter_whether_the_rule_names_a_column_or_an_option_does() 
 
 def test_what_a_checkpoint_says_of_itself_is_enough_to_read_its_state() -> None:
     kept = settings()
-    shape = shape_of(kept)
-    assert (shape.numbers, shape.is_eager, str(shape.rule)) == ({"value": pa.float64()}, False, str(RULE))
+    shape = shape_of(kept, kept[RULES][0])
+    plan = Plan.of(RULE, "ms", **NAMES)
+    assert shape == Shape(plan, {"value": pa.float64()})
+    assert shape.id == Shape(plan, {"value": pa.float64()}).id
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ def check(rule: Rule, log: list[Event], late: int, random: Random, number: pa.Da
         assert sorted(run.told) == [outcome for outcome in decided if outcome.at is not None and outcome.at < watermark]
         as_of = sorted(map(as_told, by_fold([rule], log, watermark - 1)))
         assert sorted([*run.told, *run.pending(watermark - 1)]) == as_of
-    assert run.store.head().pending == 0
-    assert run.store.head().wake_at > NEVER_LATE
+    assert run.store.pending == 0
+    assert run.store.wake_at > NEVER_LATE
     if rule.per == "each" and not any(isinstance(leaf, Reached) for leaf in rule.leaves):
         assert not run.store.segments
 

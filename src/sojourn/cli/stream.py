@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,14 @@ from .options import (
 
 _EVENTS = "The events"
 
+
+class Removed(StrEnum):
+    """What becomes of what is pending under a rule that is removed: it is told as cancelled, or left untold."""
+
+    CANCEL = "cancel"
+    LEAVE = "leave"
+
+
 stream = typer.Typer(invoke_without_command=True, no_args_is_help=True)
 
 
@@ -40,7 +49,9 @@ def run(
             help="file:FOLDER, delta:FOLDER, iceberg:TABLE, kafka:HOST:PORT/TOPIC or rate:ROWS_PER_SECOND.",
         ),
     ] = None,
-    rule: Annotated[Path | None, typer.Option(metavar="FILE", help="The rule, in TOML.")] = None,
+    rule: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A rule, in TOML; repeat it for several.")
+    ] = None,
     sink: Annotated[
         str,
         typer.Option(
@@ -61,6 +72,17 @@ def run(
     late: Annotated[str, typer.Option(metavar="DURATION", help="How late events may come.")] = "1 hour",
     shards: Annotated[int, typer.Option(help="Into how many parts the keys are split.")] = 64,
     eager: Annotated[bool, typer.Option("--eager", help="Tell completions at once, not only when certain.")] = False,
+    remember: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="How long to remember keys that had their operation, and levels; for ever if not given.",
+        ),
+    ] = None,
+    removed: Annotated[
+        Removed | None,
+        typer.Option(help="What becomes of operations under rules that the checkpoint has, and that are not given."),
+    ] = None,
     heartbeat: Annotated[
         bool, typer.Option("--heartbeat", help="Let the clock show that time passes when no events come.")
     ] = False,
@@ -102,7 +124,15 @@ def run(
             sink,
             checkpoint,
             columns=dict(zip(EVENT_COLUMNS, (key, kind, at, by, value), strict=True)),
-            options={"unit": unit.value, "late": late, "shards": shards, "eager": eager, "heartbeat": heartbeat},
+            options={
+                "unit": unit.value,
+                "late": late,
+                "shards": shards,
+                "eager": eager,
+                "heartbeat": heartbeat,
+                "remember": remember,
+            },
+            removed=None if removed is None else removed.value,
             available_now=available_now,
             every=every,
         ).run(master, spark)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from ..errors import ConfigError
 from ..pipeline import stream
+from ..pipeline.stream.changes import OnRemoval
 from ..pipeline.stream.files import Files
 from ..pipeline.stream.sinks import sink_of
 from ..pipeline.stream.sources import From
@@ -31,26 +32,37 @@ class StreamRun:
     """What is to be run. `columns` and `options` are those of `stream.outcomes`."""
 
     source: From
-    rule: Path
+    rules: Sequence[Path]
     sink: str
     checkpoint: str
     columns: Mapping[str, str | None]
     options: Mapping[str, Any]
     available_now: bool = False
     every: str | None = None
+    removed: OnRemoval | None = None
 
     def run(self, master: str | None, conf: Mapping[str, str]) -> None:
         """Until there is nothing more to do, or until Ctrl-C."""
-        rule = Rule.from_toml(self.rule)
+        rules = [Rule.from_toml(file) for file in self.rules]
         with spark_session(master, conf, is_quiet=not is_debugging()) as spark:
-            events = self.source.read(spark, rule, self.columns)
-            outcomes = stream.outcomes(events, rule, **{**self.columns, **self.options})
+            events = self.source.read(spark, rules, self.columns)
+            outcomes = stream.outcomes(events, rules, **{**self.columns, **self.options})
             sink = sink_of(spark, self.sink, self.checkpoint)
-            screen = StreamScreen(str(rule), pending_count(spark, self.checkpoint))
+            told = [rule.name for rule in rules] if self.removed == "leave" else None
+            screen = StreamScreen(title_of(rules), pending_count(spark, self.checkpoint, told))
             query = stream.start(
-                outcomes, sink, checkpoint=self.checkpoint, available_now=self.available_now, every=self.every
+                outcomes,
+                sink,
+                checkpoint=self.checkpoint,
+                available_now=self.available_now,
+                every=self.every,
+                removed=self.removed,
             )
             watch(query, screen, Files(spark), f"{self.checkpoint.rstrip('/')}/{PROGRESS}")
+
+
+def title_of(rules: Sequence[Rule]) -> str:
+    return "\n".join(map(str, rules))
 
 
 class Interrupts:

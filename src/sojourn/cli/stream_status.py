@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 from pyspark.sql import DataFrame
@@ -14,7 +15,7 @@ from ..pipeline.schema import DEADLINE, OPERATION_ID
 from ..pipeline.spark.source import located
 from ..pipeline.stream import pending
 from ..pipeline.stream.files import Files
-from ..pipeline.stream.status import Status, status
+from ..pipeline.stream.status import RuleStatus, Status, status
 from ..rules import Outcome, duration_text
 from ..rules.outcome import time_text
 from .exits import is_debugging
@@ -28,7 +29,7 @@ def show_status(checkpoint: str, *, as_json: bool, with_pending: bool, out: str 
     with spark_session(None, {}, is_quiet=not is_debugging()) as spark:
         current = status(spark, checkpoint)
         if not with_pending:
-            typer.echo(json.dumps(current._asdict()) if as_json else status_text(current))
+            typer.echo(json.dumps(as_dict(current)) if as_json else status_text(current))
             return
         rows = pending(checkpoint, spark)
         if out is not None:
@@ -40,9 +41,13 @@ def show_status(checkpoint: str, *, as_json: bool, with_pending: bool, out: str 
         number = rows.count() if len(shown) == ROWS_SHOWN else len(shown)
     if as_json:
         found = [{name: value for name, value in row._asdict().items() if name != "seen"} for row in shown]
-        typer.echo(json.dumps({**current._asdict(), "rows": found}, ensure_ascii=False))
+        typer.echo(json.dumps({**as_dict(current), "rows": found}, ensure_ascii=False))
     else:
         typer.echo("\n".join([status_text(current), *row_texts(shown, number)]))
+
+
+def as_dict(current: Status) -> dict[str, Any]:
+    return {**current._asdict(), "rules": [rule._asdict() for rule in current.rules]}
 
 
 def soonest(rows: DataFrame, most: int | None) -> Sequence[Outcome]:
@@ -61,9 +66,20 @@ def missing_text(row: Outcome) -> str:
     return f", missing {row.missing}" if row.missing else ""
 
 
+def rule_lines(rules: Sequence[RuleStatus]) -> dict[str, str]:
+    """A line for each rule; where there are several, with what is pending under it."""
+    if len(rules) == 1:
+        return {"rule": _with_start(rules[0])}
+    return {f"rule {place}": f"{_with_start(rule)}: {rule.pending:,} pending" for place, rule in enumerate(rules, 1)}
+
+
+def _with_start(rule: RuleStatus) -> str:
+    return rule.rule if rule.since is None else f"{rule.rule} (since {time_text(rule.since)})"
+
+
 def status_text(current: Status) -> str:
     lines = {
-        "rule": current.rule,
+        **rule_lines(current.rules),
         "micro-batch": "none yet" if current.batch is None else f"{current.batch:,}",
         "watermark": "none yet" if current.watermark is None else time_text(current.watermark),
         "as of": "none yet" if current.as_of is None else time_text(current.as_of),

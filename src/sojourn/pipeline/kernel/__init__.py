@@ -28,6 +28,7 @@ from .judge import PENDING as PENDING
 from .judge import CodedTexts as CodedTexts
 from .judge import Verdicts as Verdicts
 from .judge import judge as judge
+from .openings import all_opening_rows as all_opening_rows
 from .openings import given as given
 from .openings import opening_rows as opening_rows
 from .openings import openings as openings

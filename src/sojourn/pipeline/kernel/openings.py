@@ -25,11 +25,16 @@ def openings(rule: Rule, events: Events, lanes: Lanes | None = None, rows: Ints 
 
 def opening_rows(rule: Rule, events: Events, lanes: Lanes | None = None) -> Ints:
     """The rows that open operations, in the order of `openings`."""
+    rows = all_opening_rows(rule, events, lanes)
+    return rows[_is_new(events.group[rows])] if rule.per == "first" else rows
+
+
+def all_opening_rows(rule: Rule, events: Events, lanes: Lanes | None = None) -> Ints:
+    """The same, as if each opened one."""
     rows = (lanes or Lanes(rule, events))[rule.opens].rows
-    group = events.group[rows]
     if not isinstance(rule.within, int):
-        rows = rows[np.lexsort((events.deadlines[rule.within][rows], events.at[rows], group))]
-    return rows[_is_new(group)] if rule.per == "first" else rows
+        rows = rows[np.lexsort((events.deadlines[rule.within][rows], events.at[rows], events.group[rows]))]
+    return rows
 
 
 def given(events: Events, group: Ints, opened_at: Ints, deadline: Ints) -> Operations:

@@ -7,6 +7,7 @@ settled in the same way. Until the watermark has passed an opening, one that com
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..kernel import (
     Lanes,
     Operations,
     Verdicts,
+    all_opening_rows,
     given,
     judge,
     opening_rows,
@@ -30,9 +32,22 @@ from ..kernel import (
 from ..kernel.alive import Chains
 from ..kernel.search import Flags, Ints
 from ..schema import DEADLINE, KEY, OPENED_AT, OUTCOMES
-from .groups import Groups, Opened
+from .groups import Groups, Opened, known_of
 from .keep import needed_rows
-from .shape import DUE, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, PENDING, ROW_DEADLINE, SINCE, TIME
+from .shape import (
+    DONE_UNTIL,
+    DUE,
+    EVENTS,
+    HASH,
+    IS_DONE,
+    IS_SPENT,
+    OPERATIONS,
+    ORDINAL,
+    PENDING,
+    ROW_DEADLINE,
+    SINCE,
+    TIME,
+)
 
 NO_WATERMARK = np.iinfo(np.int64).min
 """Nothing is settled yet."""
@@ -48,8 +63,18 @@ class Step(NamedTuple):
 def decide(groups: Groups, watermark: int = NO_WATERMARK) -> Step:
     """Tell what has ended, and keep the rest.
 
-    An eager shape tells every end but the deadline's as soon as the events that are there give it.
+    An eager shape tells every end but the deadline's as soon as the events that are there give it. Where keys are
+    forgotten, one whose operation has just ended may open the next one with what is there.
     """
+    step = _decide_once(groups.remembered(watermark), watermark)
+    outcomes = [step.outcomes]
+    while groups.shape.forgets_keys and step.outcomes.num_rows:
+        step = _decide_once(known_of(groups.shape, step.kept), watermark)
+        outcomes.append(step.outcomes)
+    return Step(pa.concat_tables(outcomes), step.kept)
+
+
+def _decide_once(groups: Groups, watermark: int) -> Step:
     shape, events = groups.shape, groups.events
     lanes = Lanes(shape.rule, events)
     opened, row = opened_operations(groups, lanes)
@@ -62,24 +87,55 @@ def decide(groups: Groups, watermark: int = NO_WATERMARK) -> Step:
         chains = Chains(lanes[shape.rule.keeps_alive], events, operations)
         opened = opened._replace(since=_alive_since(opened, chains, watermark))
     told = np.flatnonzero(is_told & (row >= 0))
-    rows = _spent(groups, watermark, row[told], opened.ordinal[told])
     outcomes = _outcomes(groups, opened, verdicts, is_told)
-    return Step(outcomes, _kept(groups, lanes, watermark, opened, verdicts.at, ~is_told, rows))
+    if shape.rule.per == "first":
+        groups = _with_ends(groups, opened.group[is_told], verdicts.at[is_told])
+    is_settled = groups.at < watermark
+    if shape.forgets_keys:
+        is_settled &= ~_is_next(groups, opened.group[is_told])
+    rows = _spent(groups, is_settled, row[told], opened.ordinal[told])
+    return Step(outcomes, _kept(groups, lanes, watermark, opened, verdicts.at, ~is_told, rows, is_settled))
+
+
+def _with_ends(groups: Groups, group: Ints, at: Ints) -> Groups:
+    """The same, where the one operation of these keys has ended."""
+    is_done, done_until = groups.is_done.copy(), groups.done_until.copy()
+    is_done[group] = True
+    if groups.shape.remember_ms is not None:
+        done_until[group] = at + groups.shape.remember_ms
+    return replace(groups, is_done=is_done, done_until=done_until)
+
+
+def _is_next(groups: Groups, just_ended: Ints) -> Flags:
+    """By row: whether it may open the next operation of a key whose one has just ended, or be of use to that."""
+    return _any_of(just_ended, len(groups.hash))[groups.group] & groups.is_free
 
 
 def opened_operations(groups: Groups, lanes: Lanes) -> tuple[Opened, Ints]:
     """All operations there are: those whose opening is certain and those that rows open, with that row, or else -1."""
     rule, known = groups.shape.rule, groups.opened
-    rows = opening_rows(rule, groups.events, lanes)
+    rows = _rows_that_open(groups, lanes)
     by_rows = openings(rule, groups.events, lanes, rows)
     is_new, ordinal = ~groups.is_spent[rows], by_rows.ordinal
-    if rule.per == "first":
+    if rule.per == "first" and not groups.shape.forgets_keys:
         is_new &= ~groups.is_claimed[by_rows.group]
     elif groups.shape.plan.withins:
         ordinal = least_left(by_rows.first, ~is_new, groups.told_as[rows])
     fresh = _chosen(Opened(by_rows.group, by_rows.opened_at, by_rows.deadline, by_rows.opened_at, ordinal), is_new)
     columns = [np.concatenate(pair) for pair in zip(fresh, known, strict=True)]
     return Opened(*columns), np.append(rows[is_new], np.full(len(known.group), -1))
+
+
+def _rows_that_open(groups: Groups, lanes: Lanes) -> Ints:
+    """Those that open operations, in the order of `openings`: of a key that is done, the first that comes later."""
+    rule = groups.shape.rule
+    if not groups.shape.forgets_keys:
+        return opening_rows(rule, groups.events, lanes)
+    rows = all_opening_rows(rule, groups.events, lanes)
+    has_none = ~_any_of(groups.opened.group, len(groups.hash))
+    rows = rows[(groups.is_free & ~groups.is_spent & has_none[groups.group])[rows]]
+    first: Ints = rows[np.append(True, groups.group[rows[1:]] != groups.group[rows[:-1]])[: len(rows)]]
+    return first
 
 
 def least_left(instant: Ints, is_told: Flags, told_as: Ints) -> Ints:
@@ -97,12 +153,12 @@ def least_left(instant: Ints, is_told: Flags, told_as: Ints) -> Ints:
     return numbers
 
 
-def _spent(groups: Groups, watermark: int, told: Ints, numbers: Ints) -> dict[str, pa.Array]:
+def _spent(groups: Groups, is_settled: Flags, told: Ints, numbers: Ints) -> dict[str, pa.Array]:
     """The rows, with those marked as spent whose operation is told, or certain.
 
     One that is told keeps the number that it was told under, in the place of its deadline, which nobody asks for again.
     """
-    is_spent = groups.is_spent | (groups.at < watermark)
+    is_spent = groups.is_spent | is_settled
     is_spent[told] = True
     columns = groups.rows | {IS_SPENT: pa.array(is_spent)}
     if ROW_DEADLINE in columns:
@@ -148,16 +204,16 @@ def _kept(
     ends: Ints,
     is_open: Flags,
     columns_of_rows: dict[str, pa.Array],
+    is_settled: Flags,
 ) -> pa.RecordBatch:
     """What is still to be kept of the keys: of those of which something is, or was."""
-    shape, count = groups.shape, len(groups.hash)
-    is_first = shape.rule.per == "first"
-    is_done = groups.is_done | (is_first & _any_of(opened.group[~is_open], count))
+    shape, count, is_done = groups.shape, len(groups.hash), groups.is_done
     certain = np.flatnonzero(is_open & (opened.opened_at < watermark))
-    is_claimed = is_done | (is_first & _any_of(opened.group[certain], count))
+    is_claimed = is_done | ((shape.rule.per == "first") & _any_of(opened.group[certain], count))
     since = np.full(count, NEVER)
     np.minimum.at(since, opened.group[is_open], opened.since[is_open])
-    rows = np.flatnonzero(needed_rows(groups, lanes, watermark, since, is_claimed, is_done))
+    is_next = ~is_settled & (groups.at < watermark)
+    rows = np.flatnonzero(is_next | needed_rows(groups, lanes, watermark, since, is_claimed))
     due = _due(groups, rows, watermark, opened.group[is_open], ends[is_open])
     certain = certain[np.argsort(opened.group[certain], kind="stable")]
     pending = np.bincount(opened.group[is_open], minlength=count)
@@ -167,8 +223,9 @@ def _kept(
         HASH: pa.array(groups.hash[chosen]),
         KEY: groups.key.take(pa.array(chosen)),
         DUE: pa.array(due[chosen]),
-        PENDING: pa.array(pending[chosen]),
+        PENDING: pa.array(pending[chosen].astype(np.int32)),
         IS_DONE: pa.array(is_done[chosen]),
+        DONE_UNTIL: pa.array(groups.done_until[chosen]),
         EVENTS: _lists(shape.kept_row, in_rows[chosen], _taken(columns_of_rows, rows)),
         OPERATIONS: _lists(shape.kept_operation, in_operations[chosen], _operation_columns(opened, certain)),
     }
@@ -182,12 +239,24 @@ def _due(groups: Groups, rows: Ints, watermark: int, open_group: Ints, ends: Int
     due[groups.group[unsettled]] = groups.at[unsettled]  # in the order of time: the last one stays
     due[open_group] = NEVER
     np.minimum.at(due, open_group, ends)
+    if groups.shape.remember_ms is not None:
+        _forget_in_time(groups, rows[groups.at[rows] < watermark], due)
     return due
+
+
+def _forget_in_time(groups: Groups, settled: Ints, due: Ints) -> None:
+    """Where nothing is pending, what is remembered is looked at again when it is to be forgotten."""
+    shape = groups.shape
+    if shape.forgets_keys:
+        done = np.flatnonzero(groups.is_done)
+        due[done] = np.minimum(due[done], shape.forget_at(groups.done_until[done] - (shape.remember_ms or 0)))
+    np.minimum.at(due, groups.group[settled], shape.forget_at(groups.at[settled]))
 
 
 def _operation_columns(opened: Opened, chosen: Ints) -> dict[str, pa.Array]:
     names = {OPENED_AT: opened.opened_at, DEADLINE: opened.deadline, SINCE: opened.since, ORDINAL: opened.ordinal}
-    return {name: pa.array(column[chosen]) for name, column in names.items()}
+    columns = {name: pa.array(column[chosen]) for name, column in names.items()}
+    return columns | {ORDINAL: pa.array(opened.ordinal[chosen].astype(np.int32))}
 
 
 def _taken(columns: dict[str, pa.Array], rows: Ints) -> dict[str, pa.Array]:

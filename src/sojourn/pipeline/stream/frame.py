@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -12,8 +14,9 @@ from .. import schema as S  # noqa: N812
 from ..columns.normal import number_types
 from ..plan import Plan
 from ..spark.rows import arrow_schema, mapped, refuse_months
-from .given.frame import answers
-from .pack import ASIDE, IN_SCHEMA, LATE, NEWEST, OPENED, SHARD, Pack, Unpack
+from .given.frame import answers as answers_of_given
+from .given.frame import refuse_for_given
+from .pack import ASIDE, COUNTS, EVENTS, IN_SCHEMA, NEWEST, OUTCOMES, SHARD, Pack, Unpack
 from .processor import OUT_SCHEMA, ShardProcessor
 from .settings import GIVEN, Settings, fingerprint, settings_of
 from .shape import Shape
@@ -24,7 +27,7 @@ METRICS = "sojourn"
 
 def outcomes(
     events: DataFrame,
-    rule: Rule,
+    rules: Rule | Sequence[Rule],
     *,
     key: str | None = None,
     kind: str | None = None,
@@ -36,47 +39,47 @@ def outcomes(
     shards: int = 64,
     eager: bool = False,
     heartbeat: bool = False,
+    remember: Duration | None = None,
     operations: DataFrame | None = None,
 ) -> DataFrame:
-    """The outcome of every operation that a stream opens: the columns of `schema.OUTCOMES`, and `aside`, lazily.
+    """The outcome of every operation that a stream opens, under each of the rules, lazily.
 
-    `aside` is null for outcomes. Rows that are late or cannot be used have nothing but `aside.reason` and `aside.row`.
+    The columns are those of `schema.OUTCOMES`, and `aside`, which is null for outcomes. Rows that are late or cannot be
+    used have nothing but `aside.reason` and `aside.row`.
 
     `key` to `unit` are as in `batch.outcomes`. `late` is how far an event may be behind the newest one. Keys are spread
     over `shards`. With `eager`, completions and cancellations are told at once, not only when they are certain. With
-    `heartbeat`, the clock shows that time passes when no events come.
+    `heartbeat`, the clock shows that time passes when no events come. `remember` is how long what has ended is
+    remembered: that a key had its operation under `per = "first"`, and the levels that were reached; for ever if it is
+    not given.
 
     With `operations`, another stream, the events open nothing: each of its rows is an operation, with the columns that
     `batch.outcomes` has for them. Both streams have a watermark, of which the earlier one counts.
     """
-    plan = Plan.of(rule, unit, key=key, kind=kind, at=at, source=source, value=value)
+    plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
     _check(events, plan, shards, opens=operations is None)
     if operations is not None:
-        return _of_given(events, operations, plan, late, shards, eager=eager, heartbeat=heartbeat)
+        refuse_for_given(eager=eager, remember=remember)
+        return _of_given(events, operations, plan, late, shards, heartbeat=heartbeat)
     log = arrow_schema(events)
-    shape = Shape(plan, number_types(plan, log), eager)
+    shape = Shape(plan, number_types(plan, log), eager, None if remember is None else duration_ms(remember))
     late_ms = duration_ms(late)
     settings = settings_of(shape, late_ms, shards)
     payloads = _payloads(events, Pack(shape, log, shards), late_ms, heartbeat=heartbeat)
     processor = ShardProcessor(shape, fingerprint(settings), log, f"more than {duration_text(late_ms)} late")
     answers = payloads.groupBy(SHARD).transformWithState(processor, OUT_SCHEMA, "append", "EventTime")
-    unpack = Unpack()
-    return _shown(answers.mapInArrow(unpack, from_arrow_schema(unpack.schema)), settings)
+    return _shown(answers, settings)
 
 
 def _of_given(
-    events: DataFrame, operations: DataFrame, plan: Plan, late: Duration, shards: int, *, eager: bool, heartbeat: bool
+    events: DataFrame, operations: DataFrame, plan: Plan, late: Duration, shards: int, *, heartbeat: bool
 ) -> DataFrame:
     """The outcomes of operations from a stream of their own."""
-    if eager:
-        raise ConfigError("eager is for operations that events open; those of a stream are told when they are certain")
     late_ms = duration_ms(late)
     shape = Shape(plan, number_types(plan, arrow_schema(events)))
     settings = {**settings_of(shape, late_ms, shards), "operations": GIVEN}
     ticks = _ticks(events.sparkSession) if heartbeat else None
-    told = answers(events, operations, plan, late_ms, shards, settings, ticks)
-    unpack = Unpack()
-    return _shown(told.mapInArrow(unpack, from_arrow_schema(unpack.schema)), settings)
+    return _shown(answers_of_given(events, operations, plan, late_ms, shards, settings, ticks), settings)
 
 
 def decided(outcomes: DataFrame) -> DataFrame:
@@ -111,7 +114,8 @@ def _payloads(events: DataFrame, pack: Pack, late_ms: int, *, heartbeat: bool) -
     payloads = mapped(events, pack, from_arrow_schema(IN_SCHEMA))
     if heartbeat:
         payloads = payloads.unionByName(_ticks(events.sparkSession), allowMissingColumns=True)
-    holds_something = F.when(F.col(NEWEST).isNull(), F.col(ASIDE).isNotNull()).otherwise(F.col(SHARD).isNotNull())
+    timeless = F.col(ASIDE).isNotNull() | F.col(EVENTS).isNull() & F.col(SHARD).isNotNull()
+    holds_something = F.when(F.col(NEWEST).isNull(), timeless).otherwise(F.col(SHARD).isNotNull())
     return payloads.withWatermark(NEWEST, f"{late_ms + 1} milliseconds").where(holds_something).drop(NEWEST)
 
 
@@ -121,14 +125,10 @@ def _ticks(spark: SparkSession) -> DataFrame:
     return clock.select(F.col("timestamp").alias(NEWEST))
 
 
-def _shown(rows: DataFrame, settings: Settings) -> DataFrame:
+def _shown(answers: DataFrame, settings: Settings) -> DataFrame:
     """Outcomes, with rows that were set aside in the column `aside`, and counts in the query's progress."""
+    counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in COUNTS]
+    payloads, unpack = answers.observe(METRICS, *counts).select(OUTCOMES, ASIDE), Unpack()
+    rows = payloads.mapInArrow(unpack, from_arrow_schema(unpack.schema))
     aside = F.when(F.col(S.REASON).isNotNull(), F.struct(S.REASON, S.ROW))
-    endings = [F.count_if(F.col(S.OUTCOME) == ending).alias(ending) for ending in S.ENDED]
-    opened, late = (F.coalesce(F.sum(name), F.lit(0)) for name in (OPENED, LATE))
-    counts = [opened.alias(OPENED), *endings, late.alias(LATE), (F.count(S.REASON) - late).alias("quarantined")]
-    return (
-        rows.observe(METRICS, *counts)
-        .where(F.col(OPENED).isNull())
-        .select(*S.OUTCOMES.names, aside.alias(ASIDE, metadata={METRICS: settings}))
-    )
+    return rows.select(*S.OUTCOMES.names, aside.alias(ASIDE, metadata={METRICS: settings}))

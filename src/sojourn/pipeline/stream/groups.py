@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from ..columns.normal import kernel_events
-from ..kernel import UNREADABLE, Events
+from ..kernel import NEVER, UNREADABLE, Events
 from ..kernel.search import Flags, Ints
 from ..schema import AT, DEADLINE, KEY, KIND, OPENED_AT
-from .shape import EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, ROW_DEADLINE, SINCE, Shape
+from .shape import DONE_UNTIL, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, ROW_DEADLINE, SINCE, Shape, nothing
 
 
 class Keys(NamedTuple):
@@ -46,7 +46,8 @@ class Opened(NamedTuple):
 class Groups:
     """Keys in the order of their hash, with the rows of each in the order of time.
 
-    `rows` holds the columns of `Shape.kept_row`; `group` is the place of each row's key.
+    `rows` holds the columns of `Shape.kept_row`; `group` is the place of each row's key. `done_until` means something
+    for keys that are done.
     """
 
     shape: Shape
@@ -54,6 +55,7 @@ class Groups:
     key: pa.Array
     was_kept: Flags
     is_done: Flags
+    done_until: Ints
     group: Ints
     rows: dict[str, pa.Array]
     opened: Opened
@@ -93,6 +95,18 @@ class Groups:
         events = pa.RecordBatch.from_pydict(rows)
         return kernel_events(self.shape.plan, events, np.arange(len(self.group)), starts)
 
+    @property
+    def is_free(self) -> Flags:
+        """By row: whether what ended before lets it open an operation, or be of use to one that is opened later."""
+        is_free: Flags = ~self.is_done[self.group] | (self.at > self.done_until[self.group])
+        return is_free
+
+    def remembered(self, watermark: int) -> Groups:
+        """The same, without what is to be forgotten by then."""
+        if not self.shape.forgets_keys:
+            return self
+        return replace(self, is_done=self.is_done & (self.done_until >= watermark))
+
     def known(self, as_of: int) -> Groups:
         """The same, without the rows that are stamped later."""
         rows = np.flatnonzero(self.at <= as_of)
@@ -103,6 +117,12 @@ class Groups:
         """Rows that are spent come first in their instant, so that those that open go on counting after them."""
         deadlines: Ints = self.rows[ROW_DEADLINE].to_numpy()
         return np.where(self.is_spent & (deadlines != UNREADABLE), UNREADABLE + 1, deadlines)
+
+
+def known_of(shape: Shape, kept: pa.RecordBatch) -> Groups:
+    """What is kept of some keys, when no event has come."""
+    nobody = Keys(np.zeros(0, np.int64), pa.array([], pa.string()), np.zeros(0, np.int64))
+    return together(shape, kept, nothing(shape.fresh), nobody, np.zeros(0, np.int64))
 
 
 def together(shape: Shape, kept: pa.RecordBatch, fresh: pa.RecordBatch, keys: Keys, place: Ints) -> Groups:
@@ -121,23 +141,28 @@ def together(shape: Shape, kept: pa.RecordBatch, fresh: pa.RecordBatch, keys: Ke
     order = np.lexsort((~_flags(columns[IS_SPENT]), _ints(columns[AT]), group))
     indices = pa.array(order)
     is_there = np.arange(len(hashes)) < kept.num_rows
+    done_until = np.full(len(hashes), NEVER)
+    if shape.forgets_keys:
+        done_until[is_there] = _ints(kept[DONE_UNTIL])
     return Groups(
         shape,
         hashes[by_hash],
         names.take(pa.array(by_hash)),
         is_there[by_hash],
         np.append(_flags(kept[IS_DONE]), np.zeros(int(is_new.sum()), bool))[by_hash],
+        done_until[by_hash],
         group[order],
         {name: column.take(indices) for name, column in columns.items()},
-        _opened(kept[OPERATIONS], rank),
+        _opened(shape, kept[OPERATIONS], rank),
     )
 
 
-def _opened(kept: pa.ListArray, rank: Ints) -> Opened:
+def _opened(shape: Shape, kept: pa.ListArray, rank: Ints) -> Opened:
     group, columns = _flat(kept)
-    opened_at = _ints(columns[OPENED_AT])
+    opened_at, within = _ints(columns[OPENED_AT]), shape.rule.within
+    deadline = opened_at + within if isinstance(within, int) else _ints(columns[DEADLINE])
     since = _ints(columns[SINCE]) if SINCE in columns else opened_at
-    return Opened(rank[group], opened_at, _ints(columns[DEADLINE]), since, _ints(columns[ORDINAL]))
+    return Opened(rank[group], opened_at, deadline, since, _ints(columns[ORDINAL]).astype(np.int64))
 
 
 def _flat(lists: pa.ListArray) -> tuple[Ints, dict[str, pa.Array]]:

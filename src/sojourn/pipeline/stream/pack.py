@@ -15,25 +15,23 @@ import pyarrow as pa
 
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
 from ..columns.normal import Normal, normal_form
-from ..columns.quarantine import set_aside
+from ..columns.quarantine import Reasons, set_aside
 from ..columns.texts import hashes
 from ..deal import shards_of_hashes
 from ..kernel.search import Ints
 from ..spark.parcels import gathered, prepare_worker
+from .ruleset import names_kinds
+from .runtime import is_to_wake
 from .shape import TIME, Shape, nothing
 
-SHARD, EVENTS, ROWS, ASIDE, NEWEST, OUTCOMES, LATE, OPENED = (
-    "shard",
-    "events",
-    "rows",
-    "aside",
-    "newest",
-    "outcomes",
-    "late",
-    "opened",
-)
+SHARD, EVENTS, ROWS, ASIDE, NEWEST, OUTCOMES = "shard", "events", "rows", "aside", "newest", "outcomes"
 """The columns of payloads. On the way to a shard: SHARD, EVENTS, the ROWS of the log that they are, ASIDE, and NEWEST,
-the time of the newest event that was read with them. From it: OUTCOMES, ASIDE, and the numbers of LATE and OPENED."""
+the time of the newest event that was read with them; SHARD alone wakes it.
+From it: OUTCOMES, ASIDE, and COUNTS."""
+
+OPENED, LATE, QUARANTINED = "opened", "late", "quarantined"
+COUNTS = (OPENED, *S.ENDED, LATE, QUARANTINED)
+"""What a payload from a shard counts: so few rows are added up, and not every outcome is looked at again."""
 
 IN_SCHEMA = pa.schema(
     [(SHARD, pa.int32()), (EVENTS, pa.binary()), (ROWS, pa.binary()), (ASIDE, pa.binary()), (NEWEST, TIME)]
@@ -53,13 +51,15 @@ class Pack:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         prepare_worker()
+        if is_to_wake():
+            yield pa.RecordBatch.from_pylist([{SHARD: shard} for shard in range(self.shards)], IN_SCHEMA)
         for table in gathered(batches):
             yield self.payloads(table)
 
     def payloads(self, table: pa.Table) -> pa.RecordBatch:
         table = table.cast(self.log)
         normal = normal_form(table, self.shape.plan, self.shape.normal)
-        aside = pa.concat_tables(set_aside(table, reasons) for reasons in normal.reasons).select(SET_ASIDE.names)
+        aside = pa.concat_tables(self._aside(table, reasons) for reasons in normal.reasons)
         payloads = [{SHARD: 0, ASIDE: to_bytes(in_one_piece(aside))}] if aside.num_rows else []
         payloads += self._events(table, normal)
         newest = _newest(normal)
@@ -67,9 +67,23 @@ class Pack:
             payloads = [payload | {NEWEST: newest} for payload in payloads or [{}]]
         return pa.RecordBatch.from_pylist(payloads, IN_SCHEMA)
 
+    def _aside(self, table: pa.Table, reasons: Reasons) -> pa.Table:
+        """Where there are several rules, a reason names the one that cannot use the row."""
+        if reasons.rule is not None and len(self.shape.plan.rules) > 1:
+            reasons = reasons._replace(texts=[f"rule {reasons.rule!r}: {text}" for text in reasons.texts])
+        return set_aside(table, reasons).select(SET_ASIDE.names)
+
+    def _used(self, normal: Normal) -> Ints:
+        """The rows that some rule names and can use."""
+        kind, is_used = normal.events[S.KIND].to_numpy()[normal.usable], np.zeros(len(normal.usable), bool)
+        for rule, reasons in zip(self.shape.plan.rules, normal.reasons[1:], strict=True):
+            is_used |= names_kinds(rule, self.shape.plan.kinds)[kind] & (reasons.reason[normal.usable] < 0)
+        rows: Ints = normal.usable[is_used]
+        return rows
+
     def _events(self, table: pa.Table, normal: Normal) -> Iterator[dict[str, Any]]:
-        """The rows that the rule can use, by shard."""
-        rows = normal.usable[normal.reasons[-1].reason[normal.usable] < 0]
+        """The rows that a rule can use, by shard."""
+        rows = self._used(normal)
         events = normal.events.take(pa.array(rows))
         hashed = hashes(events[S.KEY])
         fresh = pa.RecordBatch.from_arrays([pa.array(hashed.view(np.int64)), *events.columns], schema=self.shape.fresh)
@@ -90,11 +104,11 @@ def _newest(normal: Normal) -> Any:
 
 @dataclass(frozen=True)
 class Unpack:
-    """Maps payloads of shards to rows: outcomes; REASON and ROW for what was set aside; LATE and OPENED for counts."""
+    """Maps payloads of shards to rows: outcomes; REASON and ROW for what was set aside."""
 
     @property
     def schema(self) -> pa.Schema:
-        return pa.schema([*self.outcomes, *SET_ASIDE, pa.field(LATE, pa.int64()), pa.field(OPENED, pa.int64())])
+        return pa.schema([*self.outcomes, *SET_ASIDE])
 
     @property
     def outcomes(self) -> pa.Schema:
@@ -112,9 +126,6 @@ class Unpack:
             yield self._filled(from_bytes(payload[OUTCOMES], self.outcomes))
         if payload[ASIDE] is not None:
             yield self._filled(from_bytes(payload[ASIDE], SET_ASIDE))
-        if payload[LATE] or payload[OPENED]:
-            counts = {name: pa.array([payload[name] or 0], pa.int64()) for name in (LATE, OPENED)}
-            yield self._filled(pa.RecordBatch.from_pydict(counts))
 
     def _filled(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """These columns, and nulls in all others."""

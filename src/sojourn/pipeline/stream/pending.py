@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
-from ..columns.outcomes import outcome_table
-from ..kernel import PENDING, Lanes, Operations, given, judge
+from ..kernel import PENDING
 from ..schema import OUTCOMES
 from ..spark.schema import spark_schema
-from .decide import opened_operations
+from .batches import last_batch, watermark_of
+from .changes import history_of
 from .files import Files
-from .groups import Keys, together
+from .groups import known_of
+from .remove import judged, told
 from .segment import Kept, Segment
 from .settings import checked_settings
-from .shape import TIME, Shape, nothing
-from .status import last_batch, shape_of, state, watermark_of
+from .shape import Shape
+from .status import state
 
-_SHARD, _ORDER, _SEGMENTS = "shard", "segments", "data"
+_SHARD, _RULES, _SEGMENTS = "shard", "rules", "data"
 
 
 def pending(checkpoint: str, spark: SparkSession | None = None) -> DataFrame:
@@ -34,46 +34,47 @@ def pending(checkpoint: str, spark: SparkSession | None = None) -> DataFrame:
     """
     spark = spark or SparkSession.builder.getOrCreate()
     folder, files = checkpoint.rstrip("/"), Files(spark)
-    shape = shape_of(checked_settings(files, checkpoint))
+    rules = history_of(files, folder, checked_settings(files, checkpoint))
     batch = last_batch(files, folder)
     as_of = None if batch is None else watermark_of(files, folder, batch)
     if batch is None or as_of is None:
         return spark.createDataFrame([], spark_schema(OUTCOMES))
     heads = state(spark, folder, "head", batch).select(
-        F.col("key.shard").alias(_SHARD), F.col("value.segments").alias(_ORDER)
+        F.col("key.shard").alias(_SHARD),
+        F.transform("value.rules", lambda rule: F.struct(rule["rule"], rule["segments"])).alias(_RULES),
     )
     segments = state(spark, folder, "segments", batch).select(
         F.col("key.shard").alias(_SHARD),
         F.struct(F.col("user_map_key.number"), F.col("user_map_value.data")).alias(_SEGMENTS),
     )
     shards = segments.groupBy(_SHARD).agg(F.collect_list(_SEGMENTS).alias(_SEGMENTS)).join(heads, _SHARD)
-    return shards.mapInArrow(PendingOfShards(shape, as_of), spark_schema(OUTCOMES))
+    return shards.mapInArrow(PendingOfShards(rules.shapes, as_of), spark_schema(OUTCOMES))
 
 
 @dataclass(frozen=True)
 class PendingOfShards:
     """On the executors: maps shards, each with its segments, to their pending operations."""
 
-    shape: Shape
+    shapes: list[Shape]
     as_of: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        shapes = {shape.id: shape for shape in self.shapes}
         for batch in batches:
-            for row in batch.select([_ORDER, _SEGMENTS]).to_pylist():
+            for row in batch.select([_RULES, _SEGMENTS]).to_pylist():
                 data = {segment["number"]: segment["data"] for segment in row[_SEGMENTS]}
-                segments = [Segment.from_bytes(self.shape, data[number], number) for number in row[_ORDER]]
-                for rows in Kept(self.shape, segments).valid_rows():
-                    yield from pending_of(self.shape, rows, self.as_of).to_batches()
+                for rule in row[_RULES]:
+                    if rule["rule"] in shapes:  # else it has been removed
+                        yield from self._of_rule(shapes[rule["rule"]], rule["segments"], data)
+
+    def _of_rule(self, shape: Shape, numbers: list[int], data: dict[int, bytes]) -> Iterator[pa.RecordBatch]:
+        segments = [Segment.from_bytes(shape, data[number], number) for number in numbers]
+        for rows in Kept(shape, segments).valid_rows():
+            yield from pending_of(shape, rows, self.as_of).to_batches()
 
 
 def pending_of(shape: Shape, kept: pa.RecordBatch, as_of: int) -> pa.Table:
     """The pending operations among what is kept of some keys, as of a time up to which nothing else will come."""
-    nobody = Keys(np.zeros(0, np.int64), pa.array([], pa.string()), np.zeros(0, np.int64))
-    groups = together(shape, kept, nothing(shape.fresh), nobody, np.zeros(0, np.int64)).known(as_of)
-    lanes = Lanes(shape.rule, groups.events)
-    opened, _ = opened_operations(groups, lanes)
-    operations = given(groups.events, opened.group, opened.since, opened.since + opened.deadline - opened.opened_at)
-    verdicts = judge(shape.rule, groups.events, operations, lanes, as_of)
-    own = Operations(opened.group, opened.opened_at, opened.deadline, opened.ordinal, operations.first)
-    table = outcome_table(shape.rule, own, verdicts, groups.key.take(pa.array(opened.group)), time=TIME)
-    return table.filter(pa.array(verdicts.ending == PENDING)).select(OUTCOMES.names)
+    groups = known_of(shape, kept).known(as_of)
+    operations, verdicts = judged(groups, as_of)
+    return told(groups, operations, verdicts).filter(pa.array(verdicts.ending == PENDING))

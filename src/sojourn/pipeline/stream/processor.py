@@ -6,37 +6,76 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Row
 from pyspark.sql import types as T  # noqa: N812  (as everybody does)
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from ...errors import ConfigError
+from .. import schema as S  # noqa: N812
 from ..columns.quarantine import as_json, without_lines
 from ..kernel import NEVER
 from ..spark.parcels import prepare_worker
+from .changes import ruleset_of
 from .decide import NO_WATERMARK
-from .pack import ASIDE, EVENTS, LATE, OPENED, OUTCOMES, ROWS, SET_ASIDE, from_bytes, in_one_piece, to_bytes
+from .pack import (
+    ASIDE,
+    COUNTS,
+    EVENTS,
+    LATE,
+    OPENED,
+    OUTCOMES,
+    QUARANTINED,
+    ROWS,
+    SET_ASIDE,
+    from_bytes,
+    in_one_piece,
+    to_bytes,
+)
+from .ruleset import Ruleset
+from .runtime import told_rules
 from .shape import Shape
-from .shard import Cache, Head, advance, is_late
+from .shard import Cache, Head, Heads, advance, is_late, numbers_of
 
 HEAD = T.StructType(
     [
         T.StructField("settings", T.StringType()),
-        T.StructField("segments", T.ArrayType(T.LongType())),
-        T.StructField("pending", T.LongType()),
-        T.StructField("wake_at", T.LongType()),
+        T.StructField(
+            "rules",
+            T.ArrayType(
+                T.StructType(
+                    [
+                        T.StructField("rule", T.StringType()),
+                        T.StructField("segments", T.ArrayType(T.LongType())),
+                        T.StructField("pending", T.LongType()),
+                        T.StructField("wake_at", T.LongType()),
+                    ]
+                )
+            ),
+        ),
     ]
 )
 SEGMENT_NUMBER = T.StructType([T.StructField("number", T.LongType())])
 SEGMENT = T.StructType([T.StructField("data", T.BinaryType())])
 """Types, not texts, as Python would have to ask the JVM what a text means."""
 
-OUT_SCHEMA = f"{OUTCOMES} binary, {ASIDE} binary, {LATE} bigint, {OPENED} bigint"
+OUT_SCHEMA = ", ".join([f"{OUTCOMES} binary, {ASIDE} binary", *(f"{name} bigint" for name in COUNTS)])
 
 FIRST_TIMER = 1
 
 _cache = Cache()
 """Spark reuses its Python processes: what one has read for a micro-batch serves the next."""
+
+_known_rules: dict[tuple[str, tuple[str, ...]], Ruleset] = {}
+
+
+def _ruleset(whole: Shape, told: str) -> Ruleset:
+    """What is worked out of the rules serves the next micro-batch, too."""
+    name = (told, tuple(whole.of_rule(rule).id for rule in whole.plan.rules))
+    if name not in _known_rules:
+        _known_rules.clear()
+        _known_rules[name] = ruleset_of(whole, told)
+    return _known_rules[name]
 
 
 class SparkStore:
@@ -50,17 +89,17 @@ class SparkStore:
         self.is_awake = False
         """Whether the timer has fired, and is gone."""
 
-    def head(self) -> Head:
+    def heads(self) -> Heads:
         saved = self._head.get()
         if saved is None:
-            return Head()
-        settings, segments, pending, wake_at = saved
+            return {}
+        settings, rules = saved
         if settings != self._settings:
             raise ConfigError(
-                "the checkpoint was written under another rule, or with other columns, unit, shards, late or eager; "
-                "go on with those, or start with a new checkpoint"
+                "the checkpoint was written with another unit, other shards, late, eager or remember, or by another "
+                "version; go on with those, or start with a new checkpoint"
             )
-        return Head(tuple(segments), pending, wake_at)
+        return {rule: Head(tuple(segments), pending, wake_at) for rule, segments, pending, wake_at in rules}
 
     def segment(self, number: int) -> bytes:
         saved = self._segments.getValue((number,))
@@ -68,12 +107,13 @@ class SparkStore:
             raise RuntimeError(f"segment {number} is not in the state")
         return bytes(saved[0])
 
-    def save(self, old: Head, new: Head, added: dict[int, bytes]) -> None:
-        for number in set(old.segments) - set(new.segments):
+    def save(self, old: Heads, new: Heads, added: dict[int, bytes]) -> None:
+        for number in numbers_of(old) - numbers_of(new):
             self._segments.removeKey((number,))
         for number, data in added.items():
             self._segments.updateValue((number,), (data,))
-        self._head.update((self._settings, list(new.segments), new.pending, new.wake_at))
+        heads = [(rule, list(head.segments), head.pending, head.wake_at) for rule, head in new.items()]
+        self._head.update((self._settings, heads))
         self._set_timer(_timer(old), _timer(new))
 
     def _set_timer(self, old: int, new: int) -> None:
@@ -84,9 +124,10 @@ class SparkStore:
                 self._handle.registerTimer(new)
 
 
-def _timer(head: Head) -> int:
+def _timer(heads: Heads) -> int:
     """When Spark is to wake a shard: its watermark starts at the epoch, and a timer before that never fires."""
-    return NEVER if head.wake_at == NEVER else max(head.wake_at - 1, FIRST_TIMER)
+    wake_at = min((head.wake_at for head in heads.values()), default=NEVER)
+    return NEVER if wake_at == NEVER else max(wake_at - 1, FIRST_TIMER)
 
 
 class ShardProcessor(StatefulProcessor):
@@ -104,17 +145,21 @@ class ShardProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         prepare_worker()
         self._store = SparkStore(handle, self._settings)
+        self._rules = _ruleset(self._shape, told_rules())
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        """A row without events only wakes the shard."""
         watermark = _watermark(timerValues)
-        fresh = []
+        fresh, is_woken = [], False
         for row in rows:
             if row[ASIDE] is not None:
-                yield _row(aside=bytes(row[ASIDE]))
+                yield answer(aside=from_bytes(bytes(row[ASIDE]), SET_ASIDE))
+            elif row[EVENTS] is None:
+                is_woken = True
             else:
                 fresh.append(from_bytes(bytes(row[EVENTS]), self._shape.fresh))
                 yield from self._too_late(is_late(fresh[-1], watermark), bytes(row[ROWS]))
-        if fresh:
+        if fresh or is_woken:
             yield from self._advance(fresh, watermark)
 
     def _too_late(self, late: pa.Array, rows: bytes) -> Iterator[Row]:
@@ -123,7 +168,7 @@ class ShardProcessor(StatefulProcessor):
             whole = pa.Table.from_batches([from_bytes(rows, self._log).filter(late)])
             texts = as_json(without_lines(whole))
             aside = pa.RecordBatch.from_arrays([pa.repeat(self._late, count), texts], schema=SET_ASIDE)
-            yield _row(aside=to_bytes(aside), late=count)
+            yield answer(aside=aside, late=count)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
         self._store.is_awake = True
@@ -134,11 +179,9 @@ class ShardProcessor(StatefulProcessor):
         pass
 
     def _advance(self, fresh: list[pa.RecordBatch], watermark: int) -> Iterator[Row]:
-        result = advance(self._shape, self._store, _cache, fresh, watermark)
-        if result.outcomes.num_rows:
-            yield _row(outcomes=to_bytes(in_one_piece(result.outcomes)), opened=result.opened)
-        elif result.opened:
-            yield _row(opened=result.opened)
+        result = advance(self._rules, self._store, _cache, fresh, watermark)
+        if result.outcomes.num_rows or result.opened:
+            yield answer(in_one_piece(result.outcomes), opened=result.opened)
 
 
 def _watermark(timer_values: Any) -> int:
@@ -147,5 +190,17 @@ def _watermark(timer_values: Any) -> int:
     return ms + 1 if ms > 0 else NO_WATERMARK
 
 
-def _row(outcomes: bytes | None = None, aside: bytes | None = None, late: int = 0, opened: int = 0) -> Row:
-    return Row(**{OUTCOMES: outcomes, ASIDE: aside, LATE: late, OPENED: opened})
+def answer(
+    outcomes: pa.RecordBatch | None = None, aside: pa.RecordBatch | None = None, late: int = 0, opened: int = 0
+) -> Row:
+    """A payload from a shard. Of rows that are set aside so many are late, and the others cannot be used."""
+    counts = dict.fromkeys(COUNTS, 0) | {OPENED: opened, LATE: late}
+    if outcomes is not None:
+        counts |= {ending["values"]: ending["counts"] for ending in pc.value_counts(outcomes[S.OUTCOME]).to_pylist()}
+    if aside is not None:
+        counts[QUARANTINED] = aside.num_rows - late
+    return Row(**{OUTCOMES: _bytes_of(outcomes), ASIDE: _bytes_of(aside), **counts})
+
+
+def _bytes_of(rows: pa.RecordBatch | None) -> bytes | None:
+    return to_bytes(rows) if rows is not None and rows.num_rows else None

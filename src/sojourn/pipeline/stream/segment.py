@@ -1,10 +1,10 @@
 """What a shard keeps, as a log: segments that are never changed, of which a newer one replaces keys of older ones.
 
 A step appends one segment, with the keys it touched; segments of like size are merged, so that there are few, and each
-key is written again O(log keys) times. A segment is known by a number that is made from its bytes and from the segments
-that were there when it was made. So whoever has seen one has it for good, and needs only those of a shard's segments
-that are new: a cache of them can be lost, late or ahead of the truth, but not wrong. And a step that is repeated gives
-the same bytes under the same number.
+key is written again O(log keys) times. A segment is known by a number that is made from its bytes, from its rule and
+from the segments that were there when it was made. So whoever has seen one has it for good, and needs only those of a
+shard's segments that are new: a cache of them can be lost, late or ahead of the truth, but not wrong. And a step that
+is repeated gives the same bytes under the same number.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Segment:
 
     @staticmethod
     def from_bytes(shape: Shape, data: bytes | pa.Buffer, number: int) -> Segment:
-        return Segment(pa.ipc.read_record_batch(data, shape.kept), number)
+        return Segment(pa.ipc.read_record_batch(_decompressed(data), shape.kept), number)
 
     def numbered(self, shape: Shape, others: Sequence[Segment]) -> tuple[Segment, pa.Buffer]:
         """The same under a number of its own, and its bytes."""
-        data = self.kept.serialize()
-        salt = blake2b(f"{shape.kept} {[segment.number for segment in others]}".encode(), digest_size=32)
+        data = _compressed(self.kept.serialize())
+        salt = blake2b(f"{shape.id} {shape.kept} {[segment.number for segment in others]}".encode(), digest_size=32)
         number = int.from_bytes(blake2b(data, digest_size=8, key=salt.digest()).digest()) >> 1
-        return Segment.from_bytes(shape, data, number), data
+        return Segment(self.kept, number), data
 
     def find(self, hashes: Ints, keys: pa.Array) -> Ints:
         """The place of each key, -1 if it is not here. O(keys * log(places)); keys of equal hash are told apart."""
@@ -160,6 +160,18 @@ class Kept:
     def _rows(self, segments: Sequence[Segment], places: Sequence[Ints]) -> pa.RecordBatch:
         parts = [segment.kept.take(pa.array(chosen)) for segment, chosen in zip(segments, places, strict=True)]
         return pa.concat_batches(parts) if parts else nothing(self._shape.kept)
+
+
+def _compressed(data: pa.Buffer) -> pa.Buffer:
+    """Its size, and what is left of it: mostly small numbers and such that differ little, fast to write."""
+    size = len(data).to_bytes(8, "little")
+    return pa.py_buffer(b"".join([size, pa.compress(data, codec="lz4_raw", asbytes=True)]))
+
+
+def _decompressed(data: bytes | pa.Buffer) -> pa.Buffer:
+    whole = pa.py_buffer(data)
+    size = int.from_bytes(whole[:8].to_pybytes(), "little")
+    return pa.decompress(whole.slice(8), size, codec="lz4_raw")
 
 
 def _holds_something(kept: pa.RecordBatch) -> pa.Array:

@@ -1,44 +1,72 @@
-"""What a checkpoint was written under: a stream goes on with the same, or not at all."""
+"""What a checkpoint was written under. A stream goes on with the same; its rules may change."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from hashlib import sha256
-from uuid import uuid4
+from typing import Any
 
 import pyarrow as pa
 
 from ...errors import ConfigError
-from ...rules import Rule, duration_text
+from ...rules import Rule, duration_ms, duration_text
+from ..plan import Plan
 from .files import Files
 from .shape import Shape
 
 FILE = "sojourn.json"
 """In a checkpoint: its settings, and the id of its stream."""
 
-FORMAT = 3
+FORMAT = 4
 """The version of the state's format."""
 
-GIVEN = "a stream of their own"
-"""Where operations come from, if not from the events: the setting `operations`."""
+Settings = dict[str, Any]
+Entry = dict[str, Any]
+"""A rule, as a checkpoint has it: its name, the rule, its columns and its numbers, and since when it is there."""
 
-Settings = dict[str, str | int | bool]
+EVENTS, GIVEN = "the events", "a stream of their own"
+"""Where operations come from: the setting `operations`."""
 
-_NAMES = {"id", "format", "rule", "columns", "unit", "numbers", "late", "shards", "eager"}
+COMMON = ("format", "unit", "late", "shards", "eager", "remember", "operations")
+"""What holds for all rules."""
+OF_A_RULE = ("rule", "columns", "numbers")
+RULES, NAME, SINCE = "rules", "name", "since"
+
+_FOR_EVER = "for ever"
 
 
 def settings_of(shape: Shape, late_ms: int, shards: int) -> Settings:
     """All that changes what an event means, or what is kept of it."""
     return {
         "format": FORMAT,
-        "rule": _without_columns(shape.rule).to_toml(),
-        "columns": "\n".join(f"{ours} = {theirs}" for ours, theirs in shape.plan.columns.items()),
+        "operations": EVENTS,
         "unit": shape.plan.unit,
-        "numbers": "\n".join(f"{number} {type_text(kind)}" for number, kind in shape.numbers.items()),
         "late": duration_text(late_ms),
         "shards": shards,
         "eager": shape.is_eager,
+        "remember": _FOR_EVER if shape.remember_ms is None else duration_text(shape.remember_ms),
+        RULES: [entry_of(shape.of_rule(rule)) for rule in shape.plan.rules],
     }
+
+
+def entry_of(shape: Shape) -> Entry:
+    return {
+        NAME: shape.rule.name,
+        "rule": _without_columns(shape.rule).to_toml(),
+        "columns": "\n".join(f"{ours} = {theirs}" for ours, theirs in shape.plan.columns.items()),
+        "numbers": "\n".join(f"{number} {type_text(kind)}" for number, kind in shape.numbers.items()),
+    }
+
+
+def shape_of(settings: Settings, entry: Entry) -> Shape:
+    """The shape of one rule, from what a checkpoint says."""
+    columns = dict(line.split(" = ", 1) for line in entry["columns"].splitlines())
+    plan = Plan.of(Rule.from_toml(entry["rule"]), settings["unit"], **columns)
+    pairs = [pair.rsplit(" ", 1) for pair in entry["numbers"].splitlines()]
+    remember = None if settings["remember"] == _FOR_EVER else duration_ms(settings["remember"])
+    numbers = {name: type_of(kind) for name, kind in pairs}
+    return Shape(plan, numbers, settings["eager"], remember, entry.get(SINCE))
 
 
 def type_text(kind: pa.DataType) -> str:
@@ -60,20 +88,8 @@ def _without_columns(rule: Rule) -> Rule:
 
 
 def fingerprint(settings: Settings) -> str:
-    return sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def identified(files: Files, checkpoint: str, settings: Settings) -> str:
-    """The id of a checkpoint's stream. A new checkpoint gets a new one, and keeps it with the settings.
-
-    A checkpoint that was written under other settings is refused.
-    """
-    kept = kept_settings(files, checkpoint)
-    if kept is None:
-        kept = {"id": uuid4().hex, **settings}
-        files.write_whole(f"{checkpoint.rstrip('/')}/{FILE}", json.dumps(kept, indent=2))
-    check_same(kept, settings, checkpoint)
-    return str(kept["id"])
+    """Of what holds for all rules; a rule's own state has the id of its shape."""
+    return sha256(json.dumps({name: settings[name] for name in COMMON}, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def kept_settings(files: Files, checkpoint: str) -> Settings | None:
@@ -83,9 +99,9 @@ def kept_settings(files: Files, checkpoint: str) -> Settings | None:
         text = files.read(file)
         kept = None if text is None else json.loads(text)
     except ValueError as error:
-        raise ConfigError(_unreadable(file, str(error))) from None
+        raise ConfigError(unreadable(file, str(error))) from None
     if kept is not None and not _is_ours(kept):
-        raise ConfigError(_unreadable(file, "that is not what a stream writes there"))
+        raise ConfigError(unreadable(file, "that is not what a stream writes there"))
     return kept
 
 
@@ -94,7 +110,7 @@ def checked_settings(files: Files, checkpoint: str) -> Settings:
     kept = kept_settings(files, checkpoint)
     if kept is None:
         raise ConfigError(f"{checkpoint!r} is not the checkpoint of a Sojourn stream: there is no {FILE} in it")
-    if "operations" in kept:
+    if kept.get("operations", EVENTS) != EVENTS:
         raise ConfigError(f"{checkpoint!r} is of a stream with operations from {GIVEN}: what it holds cannot be shown")
     if kept["format"] != FORMAT:
         raise ConfigError(f"{checkpoint!r} has format {kept['format']}, of another version; this one has {FORMAT}")
@@ -103,24 +119,36 @@ def checked_settings(files: Files, checkpoint: str) -> Settings:
 
 def _is_ours(kept: object) -> bool:
     """Other formats may have other names."""
-    return isinstance(kept, dict) and "format" in kept and (kept["format"] != FORMAT or kept.keys() >= _NAMES)
+    return (
+        isinstance(kept, dict)
+        and "format" in kept
+        and (kept["format"] != FORMAT or (kept.keys() >= {"id", *COMMON, RULES} and are_entries(kept[RULES])))
+    )
 
 
-def _unreadable(file: str, why: str) -> str:
+def are_entries(rules: object) -> bool:
+    return isinstance(rules, list) and all(
+        isinstance(rule, dict) and {NAME, *OF_A_RULE} <= rule.keys() for rule in rules
+    )
+
+
+def unreadable(file: str, why: str) -> str:
     return (
         f"{file}, which says what the checkpoint was written under, cannot be read: {why}; "
         "put it back from a copy, or start with a new checkpoint and a new folder for the outcomes"
     )
 
 
-def check_same(old: Settings, new: Settings, where: str) -> None:
-    """`ConfigError` that names what differs; of rules, the lines that do."""
-    for name in (*new, "operations"):
-        if old.get(name) != new.get(name):
-            was, now = _lines_that_differ(str(old.get(name, "the events")), str(new.get(name, "the events")))
+def check_same(
+    old: Mapping[str, Any], new: Mapping[str, Any], names: tuple[str, ...], where: str, out: str = ""
+) -> None:
+    """`ConfigError` that names what differs; of rules, the lines that do. `out` is a further way out."""
+    for name in names:
+        if old.get(name) != new[name]:
+            was, now = _lines_that_differ(str(old.get(name)), str(new[name]))
             raise ConfigError(
                 f"the checkpoint {where} was written with {name}: {was}, not {now}; "
-                "go on with that, or start with a new checkpoint"
+                f"go on with that, {out}or start with a new checkpoint"
             )
 
 

@@ -1,17 +1,18 @@
-"""The types of what travels to a shard and of what it keeps, under one rule: one place."""
+"""The types of what travels to a shard, and of what it keeps under a rule: one place."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 import pyarrow as pa
 
 from ...rules import Rule
 from ..columns.normal import deadline_column, normal_schema
-from ..kernel.search import Flags
+from ..kernel.search import Flags, Ints
 from ..plan import Plan
 from ..schema import DEADLINE, KEY, OPENED_AT
 
@@ -29,6 +30,9 @@ SINCE = "since"
 
 ORDINAL = "ordinal"
 
+DONE_UNTIL = "done_until"
+"""Where keys are forgotten: up to when a key whose operation has ended opens no other."""
+
 ROW_DEADLINE = deadline_column(0)
 """The deadline that a row names, where the rule has it in a column."""
 
@@ -43,25 +47,55 @@ OPERATIONS  those that are open, and whose opening nothing can change any more.
 """
 
 
+_GRAINS = 32
+"""Into how many parts the time of remembering is cut: a shard is woken to forget once in each."""
+
 TIME = pa.timestamp("us", tz="UTC")
 """A time as Spark has it."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a stream under one rule sends and keeps; equal shapes understand each other's state.
+    """What a stream sends under its rules, and what it keeps under one of them: `of_rule` is the shape of that one.
 
     `numbers` gives the type of each column of numbers (`columns.numbers.number_type`), by the name that the rule gives
-    it.
+    it. `remember_ms` is how long what has ended is remembered, None for ever. `since` is the time up to which a rule
+    looks at no events, since it was added to a stream that had read them; None if it was there from the start.
     """
 
     plan: Plan
     numbers: Mapping[str, pa.DataType]
     is_eager: bool = False
+    remember_ms: int | None = None
+    since: int | None = None
 
     @property
     def rule(self) -> Rule:
         return self.plan.rules[0]
+
+    def of_rule(self, rule: Rule, since: int | None = None) -> Shape:
+        """The shape of one of the rules alone."""
+        plan = Plan.of(rule, self.plan.unit, **self.plan.columns)
+        return replace(self, plan=plan, numbers={name: self.numbers[name] for name in plan.numbers}, since=since)
+
+    @cached_property
+    def id(self) -> str:
+        """Of one rule: state that was kept under another id means something else."""
+        rule = self.rule
+        own = (rule.name, rule.opens, rule.until, rule.within, rule.per, rule.cancels, rule.keeps_alive)
+        meaning = f"{own} {dict(self.plan.columns)} {[(n, str(kind)) for n, kind in self.numbers.items()]}"
+        return sha256(f"{meaning} {self.since}".encode()).hexdigest()[:16]
+
+    @property
+    def forgets_keys(self) -> bool:
+        """Whether a key that has had its one operation may have another, once it is forgotten."""
+        return self.remember_ms is not None and self.rule.per == "first"
+
+    def forget_at(self, times: Ints) -> Ints:
+        """When to forget what happened then: not before `remember_ms` are over, and not one by one."""
+        assert self.remember_ms is not None
+        grain = max(1, self.remember_ms // _GRAINS)
+        return -((-(times + self.remember_ms)) // grain) * grain
 
     @cached_property
     def row(self) -> list[pa.Field]:
@@ -84,8 +118,10 @@ class Shape:
 
     @cached_property
     def kept_operation(self) -> pa.StructType:
-        times = [OPENED_AT, DEADLINE, *[SINCE] * (self.rule.keeps_alive is not None)]
-        return pa.struct([*(pa.field(name, pa.int64()) for name in times), pa.field(ORDINAL, pa.int64())])
+        """Where all have the same time, the opening says what the deadline is."""
+        rule = self.rule
+        times = [OPENED_AT, *[DEADLINE] * (not isinstance(rule.within, int)), *[SINCE] * (rule.keeps_alive is not None)]
+        return pa.struct([*(pa.field(name, pa.int64()) for name in times), pa.field(ORDINAL, pa.int32())])
 
     @cached_property
     def kept(self) -> pa.Schema:
@@ -95,8 +131,9 @@ class Shape:
                 pa.field(HASH, pa.int64()),
                 pa.field(KEY, pa.string()),
                 pa.field(DUE, pa.int64()),
-                pa.field(PENDING, pa.int64()),
+                pa.field(PENDING, pa.int32()),
                 pa.field(IS_DONE, pa.bool_()),
+                *[pa.field(DONE_UNTIL, pa.int64())] * self.forgets_keys,
                 pa.field(EVENTS, pa.list_(self.kept_row)),
                 pa.field(OPERATIONS, pa.list_(self.kept_operation)),
             ]

@@ -13,11 +13,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 from ...errors import ConfigError
 from .. import schema as S  # noqa: N812
 from ..spark.parquet import writing
+from .changes import History, OnRemoval, identified
 from .files import Files
 from .frame import METRICS, decided, set_aside
 from .owner import claim
 from .pack import ASIDE
-from .settings import Settings, identified
+from .runtime import telling
+from .settings import Settings
 
 OUTCOMES, QUARANTINE = "outcomes", "quarantine"
 
@@ -59,6 +61,7 @@ def write(
     available_now: bool = False,
     every: str | None = None,
     name: str | None = None,
+    removed: OnRemoval | None = None,
 ) -> StreamingQuery:
     """Start a query that writes what `outcomes` gives as Parquet: `path/outcomes` and, set aside, `path/quarantine`.
 
@@ -66,10 +69,15 @@ def write(
     so that both tables can be read from then on. A batch that is repeated after a failure gives the same rows,
     and leaves the directory as it is. So no reader sees an outcome twice, or half a batch. The folder belongs to the
     stream of one checkpoint; another one is refused.
+
+    Rules may be added to those that a checkpoint has: they look at events that are newer than all that were read
+    before. Of rules that are missing, `removed` says whether what is pending is told as cancelled ("cancel") or not
+    ("leave").
     """
     folder = Folder(Files(outcomes.sparkSession), path)
     sink = Sink(folder.publish, folder)
-    return start(outcomes, sink, checkpoint=checkpoint, available_now=available_now, every=every, name=name)
+    options: dict[str, Any] = {"available_now": available_now, "every": every, "name": name, "removed": removed}
+    return start(outcomes, sink, checkpoint=checkpoint, **options)
 
 
 def start(
@@ -80,12 +88,14 @@ def start(
     available_now: bool = False,
     every: str | None = None,
     name: str | None = None,
+    removed: OnRemoval | None = None,
 ) -> StreamingQuery:
     """Start a query into a sink, after checking its checkpoint, with the settings that Spark needs for it."""
     settings = _settings(outcomes)
     spark = outcomes.sparkSession
-    stream = identified(Files(spark), checkpoint, settings)
+    stream, history = identified(Files(spark), checkpoint, settings, removed)
     sink.claim(stream, checkpoint)
+    sink.history = history
     writer = outcomes.writeStream.foreachBatch(sink).option("checkpointLocation", checkpoint)
     if name is not None:
         writer = writer.queryName(name)
@@ -126,6 +136,8 @@ class Sink:
         self._deliver = deliver
         self._aside = aside
         self._stream = ""
+        self.history: History | None = None
+        """The rules of the stream."""
 
     def claim(self, stream: str, checkpoint: str) -> None:
         """Before the query starts: from now on, what comes is of this stream."""
@@ -137,14 +149,23 @@ class Sink:
         seen, batch = Observation(), MicroBatch(self._stream, number)
         counts = {OUTCOMES: F.count(S.OPERATION_ID), QUARANTINE: F.count(ASIDE)}
         rows = rows.observe(seen, *(count.alias(name) for name, count in counts.items())).persist()
-        try:
-            rows.write.format("noop").mode("overwrite").save()
-            if seen.get[OUTCOMES] or number == 0:
-                self._deliver(decided(rows), OUTCOMES, batch)
-            if seen.get[QUARANTINE] or number == 0:
-                self._aside.publish(set_aside(rows), QUARANTINE, batch)
-        finally:
-            rows.unpersist()
+        with telling(rows.sparkSession, *self._news(number)):
+            try:
+                rows.write.format("noop").mode("overwrite").save()
+                if seen.get[OUTCOMES] or number == 0:
+                    self._deliver(decided(rows), OUTCOMES, batch)
+                if seen.get[QUARANTINE] or number == 0:
+                    self._aside.publish(set_aside(rows), QUARANTINE, batch)
+            finally:
+                rows.unpersist()
+
+    def _news(self, number: int) -> tuple[str, bool]:
+        """What the executors must know: of the first two micro-batches under new rules, one has events or a heartbeat
+        to wake the shards with."""
+        history = self.history
+        if history is None:
+            return "", False
+        return history.to_text(), history.number > 0 and number in (history.batch, history.batch + 1)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +33,7 @@ class From:
     format: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def read(self, spark: SparkSession, rule: Rule, columns: Mapping[str, str | None]) -> DataFrame:
+    def read(self, spark: SparkSession, rules: Rule | Sequence[Rule], columns: Mapping[str, str | None]) -> DataFrame:
         """The events, as a stream."""
         what, _, where = self.text.partition(":")
         match what:
@@ -46,7 +46,7 @@ class From:
             case "kafka" if where:
                 return self._messages(spark, where)
             case "rate" if where.isdecimal():
-                return events_by_the_clock(spark, Plan.of(rule, "auto", **columns), int(where))
+                return events_by_the_clock(spark, Plan.of(rules, "auto", **columns), int(where))
         raise ConfigError(f"source {self.text!r} is not known; there are {FORMS}")
 
     def _files(self, spark: SparkSession, where: str) -> DataFrame:

@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
-from ...rules import Rule
 from ..kernel import NEVER
-from ..plan import Plan
 from ..schema import AT, KIND, OPENED_AT
+from .batches import last_batch, watermark, watermark_of
+from .changes import history_of
 from .files import Files
 from .segment import Kept, Segment
-from .settings import Settings, checked_settings, type_of
+from .settings import FORMAT, checked_settings, kept_settings
 from .shape import DUE, EVENTS, IS_SPENT, OPERATIONS, PENDING, Shape
 
 PROGRESS = "sojourn-progress.json"
 """The last report of a stream, in its checkpoint."""
 
 
+class RuleStatus(NamedTuple):
+    """What is pending under one rule. Times are epoch milliseconds; None where there is none."""
+
+    name: str
+    rule: str
+    """As a sentence."""
+    since: int | None
+    """The time up to which it looks at no events, since it was added later."""
+    pending: int
+    opened_at: int | None
+    """When the oldest pending operation was opened."""
+    due_at: int | None
+    """When the next one is due."""
+
+
 class Status(NamedTuple):
     """Times are epoch milliseconds; None where there is none."""
 
-    rule: str
+    rules: list[RuleStatus]
     batch: int | None
     watermark: int | None
     as_of: int | None
@@ -45,21 +61,32 @@ class Status(NamedTuple):
 def status(spark: SparkSession, checkpoint: str) -> Status:
     """Read from the checkpoint; the stream may be running."""
     folder, files = checkpoint.rstrip("/"), Files(spark)
-    shape = shape_of(checked_settings(files, checkpoint))
+    shapes = history_of(files, folder, checked_settings(files, checkpoint)).shapes
     batch = last_batch(files, folder)
-    shards = [] if batch is None else list(_shards(spark, folder, shape, batch))
-    kept = [rows for shard in shards for rows in shard.kept.valid_rows()]
+    shards = [] if batch is None else list(_shards(spark, folder, shapes, batch))
+    rules = [_of_rule(shape, [rows for shard in shards for rows in shard.kept.get(shape.id, [])]) for shape in shapes]
     return Status(
-        str(shape.rule),
+        rules,
         batch,
         None if batch is None else watermark(files, folder, batch),
         None if batch is None else watermark_of(files, folder, batch),
+        sum(rule.pending for rule in rules),
+        _least(rule.opened_at for rule in rules),
+        _least(rule.due_at for rule in rules),
+        sum(shard.size for shard in shards),
+        sum(shard.segments for shard in shards),
+        _rows_per_second(files, folder),
+    )
+
+
+def _of_rule(shape: Shape, kept: Sequence[pa.RecordBatch]) -> RuleStatus:
+    return RuleStatus(
+        shape.rule.name,
+        str(shape.rule),
+        shape.since,
         sum(pc.sum(rows[PENDING]).as_py() or 0 for rows in kept),
         _least(opened_at(shape, rows) for rows in kept),
-        _least(pc.min(rows[DUE]).as_py() for rows in kept),
-        sum(shard.size for shard in shards),
-        sum(len(shard.kept.segments) for shard in shards),
-        _rows_per_second(files, folder),
+        _least(pc.min(rows[DUE].filter(pc.greater(rows[PENDING], 0))).as_py() for rows in kept),
     )
 
 
@@ -72,36 +99,18 @@ def _rows_per_second(files: Files, folder: str) -> float | None:
     return None if rate is None else float(rate)
 
 
-def shape_of(settings: Settings) -> Shape:
-    rule = Rule.from_toml(str(settings["rule"]))
-    pairs = [pair.rsplit(" ", 1) for pair in str(settings["numbers"]).splitlines()]
-    return Shape(Plan.of(rule), {name: type_of(kind) for name, kind in pairs}, bool(settings["eager"]))
-
-
-def pending_count(spark: SparkSession, checkpoint: str) -> int:
-    """How many operations are open, by what the shards say of themselves."""
-    batch = last_batch(Files(spark), checkpoint.rstrip("/"))
-    if batch is None:
+def pending_count(spark: SparkSession, checkpoint: str, told: Sequence[str] | None = None) -> int:
+    """How many operations are open, by what the shards say of themselves: of the rules of these names, or of all."""
+    files, folder = Files(spark), checkpoint.rstrip("/")
+    batch, settings = last_batch(files, folder), kept_settings(files, folder)
+    if batch is None or settings is None or settings["format"] != FORMAT:
         return 0
-    total = state(spark, checkpoint, "head", batch).selectExpr("sum(value.pending) AS total").first()
+    history = history_of(files, folder, settings)
+    ids = [shape.id for shape in history.shapes if told is None or shape.rule.name in told]
+    rules = state(spark, checkpoint, "head", batch).selectExpr("explode(value.rules) AS rule")
+    is_counted = F.col("rule.rule").isin([*ids, *history.told_when_removed])
+    total = rules.where(is_counted).selectExpr("sum(rule.pending) AS total").first()
     return int(total["total"] or 0) if total else 0
-
-
-def last_batch(files: Files, folder: str) -> int | None:
-    """The last micro-batch that was completed."""
-    return max((int(name) for name in files.names(f"{folder}/commits") if name.isdecimal()), default=None)
-
-
-def watermark(files: Files, folder: str, batch: int) -> int | None:
-    """The watermark that the next micro-batch has."""
-    ms = int(json.loads((files.read(f"{folder}/commits/{batch}") or "").splitlines()[1])["nextBatchWatermarkMs"])
-    return ms or None
-
-
-def watermark_of(files: Files, folder: str, batch: int) -> int | None:
-    """The watermark that a micro-batch had: up to then all is told that ended."""
-    ms = int(json.loads((files.read(f"{folder}/offsets/{batch}") or "").splitlines()[1])["batchWatermarkMs"])
-    return ms or None
 
 
 def opened_at(shape: Shape, rows: pa.RecordBatch) -> int | None:
@@ -114,19 +123,30 @@ def opened_at(shape: Shape, rows: pa.RecordBatch) -> int | None:
 
 
 class _Shard(NamedTuple):
-    kept: Kept
+    kept: dict[str, list[pa.RecordBatch]]
+    """By rule."""
     size: int
+    segments: int
 
 
-def _shards(spark: SparkSession, folder: str, shape: Shape, batch: int) -> Iterable[_Shard]:
-    heads = {row["key"]["shard"]: row["value"]["segments"] for row in state(spark, folder, "head", batch).collect()}
+def _shards(spark: SparkSession, folder: str, shapes: Sequence[Shape], batch: int) -> Iterable[_Shard]:
+    heads = {row["key"]["shard"]: row["value"]["rules"] for row in state(spark, folder, "head", batch).collect()}
     data: dict[int, dict[int, bytes]] = {}
     for row in state(spark, folder, "segments", batch).collect():
         data.setdefault(row["key"]["shard"], {})[row["user_map_key"]["number"]] = row["user_map_value"]["data"]
-    for shard, numbers in heads.items():
+    known = {shape.id: shape for shape in shapes}
+    for shard, rules in heads.items():
         by_number = data.get(shard, {})
-        segments = [Segment.from_bytes(shape, bytes(by_number[number]), number) for number in numbers]
-        yield _Shard(Kept(shape, segments), sum(map(len, by_number.values())))
+        kept = {
+            rule["rule"]: _kept(known[rule["rule"]], by_number, rule["segments"]).valid_rows()
+            for rule in rules
+            if rule["rule"] in known
+        }
+        yield _Shard(kept, sum(map(len, by_number.values())), len(by_number))
+
+
+def _kept(shape: Shape, data: dict[int, bytes], numbers: Sequence[int]) -> Kept:
+    return Kept(shape, [Segment.from_bytes(shape, bytes(data[number]), number) for number in numbers])
 
 
 def state(spark: SparkSession, folder: str, name: str, batch: int) -> DataFrame:

@@ -56,6 +56,14 @@ def answers(
     return met.groupBy(SHARD).transformWithState(home, OUT_SCHEMA, "append", "EventTime")
 
 
+def refuse_for_given(*, eager: bool, remember: object) -> None:
+    """`ConfigError` for options that are for operations that events open."""
+    if eager:
+        raise ConfigError("eager is for operations that events open; those of a stream are told when they are certain")
+    if remember is not None:
+        raise ConfigError("remember is for operations that events open; the ids of those of a stream are kept for ever")
+
+
 def _check(operations: DataFrame, plan: Plan) -> None:
     if not operations.isStreaming:
         raise ConfigError(

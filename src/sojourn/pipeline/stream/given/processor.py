@@ -15,7 +15,8 @@ from ...columns.quarantine import as_json, without_lines
 from ...schema import AT, OPENED_AT, ROW
 from ...spark.parcels import prepare_worker
 from ..decide import NO_WATERMARK
-from ..pack import ASIDE, EVENTS, LATE, OPENED, OUTCOMES, ROWS, SET_ASIDE, SHARD, from_bytes, in_one_piece, to_bytes
+from ..pack import ASIDE, EVENTS, LATE, ROWS, SET_ASIDE, SHARD, from_bytes, in_one_piece, to_bytes
+from ..processor import answer
 from ..shape import nothing
 from .home import tell
 from .meet import meet
@@ -104,7 +105,7 @@ class HomeProcessor(StatefulProcessor):
         handed, openings = nothing(self._terms.home.fresh), nothing(OPENINGS)
         for row in rows:
             if row[ASIDE] is not None:
-                yield _told(aside=bytes(row[ASIDE]), late=row[LATE])
+                yield answer(aside=from_bytes(bytes(row[ASIDE]), SET_ASIDE), late=row[LATE])
             if row[EVENTS] is not None:
                 handed = pa.concat_batches([handed, from_bytes(bytes(row[EVENTS]), self._terms.home.fresh)])
             if row[OPENINGS_COLUMN] is not None:
@@ -120,12 +121,8 @@ class HomeProcessor(StatefulProcessor):
         logs = self._logs.read()
         told = tell(self._terms, logs[NAMED], logs[TICKETS], handed, openings, watermark)
         self._logs.save({NAMED: told.names, TICKETS: told.kept})
-        if told.outcomes.num_rows:
-            yield _told(outcomes=to_bytes(in_one_piece(told.outcomes)), opened=told.opened)
-        elif told.opened:
-            yield _told(opened=told.opened)
-        if told.aside.num_rows:
-            yield _told(aside=to_bytes(told.aside))
+        if told.outcomes.num_rows or told.opened or told.aside.num_rows:
+            yield answer(in_one_piece(told.outcomes), told.aside, opened=told.opened)
 
     def close(self) -> None:
         pass
@@ -145,7 +142,3 @@ def _met(
     shard: int, events: bytes | None = None, openings: bytes | None = None, aside: bytes | None = None, late: int = 0
 ) -> Row:
     return Row(**{SHARD: shard, EVENTS: events, OPENINGS_COLUMN: openings, ASIDE: aside, LATE: late})
-
-
-def _told(outcomes: bytes | None = None, aside: bytes | None = None, late: int = 0, opened: int = 0) -> Row:
-    return Row(**{OUTCOMES: outcomes, ASIDE: aside, LATE: late, OPENED: opened})
