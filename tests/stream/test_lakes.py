@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 import pytest
 
-from parity.tables import as_outcomes
+from parity.tables import as_outcomes, as_table
 from sojourn import ConfigError
 from sojourn.pipeline import stream
 from sojourn.pipeline.stream import lakes
 from sojourn.pipeline.stream.sinks import sink_of
 from sojourn.pipeline.stream.sources import From
 from sojourn.rules import Rule
-from stream.scene import EPOCH, SPARK_LOG, flush
+from stream.scene import EPOCH, flush
 from stream.test_crash import arriving
 from stream.victim import LATE, RULE
 
@@ -85,7 +85,7 @@ def _unversioned(jar: Path) -> str:
 
 def put(lake: SparkSession, what: str, path: Path, rows: Any) -> str:
     """Appends to a table of events; its name as a source."""
-    frame = lake.createDataFrame([[*event[:5], None, None, None] for event in rows], SPARK_LOG)
+    frame = lake.createDataFrame(as_table(rows))
     if what == "delta":
         frame.write.format("delta").mode("append").save(str(path / "log"))
         return f"delta:{path / 'log'}"
@@ -99,7 +99,6 @@ def test_a_table_is_a_source_and_a_sink_that_has_each_outcome_once_though_a_batc
     lake: SparkSession, tmp_path: Path, what: str
 ) -> None:
     log, decided = arriving(Random(2), 120)
-    plain = [event._replace(source=None) for event in log]
     checkpoint = str(tmp_path / "state")
     target = f"delta:{tmp_path / 'told'}" if what == "delta" else f"iceberg:{TABLE}_{tmp_path.name}".replace("-", "_")
     options = {"unit": "ms", "shards": 3, "late": f"{LATE} ms"}
@@ -118,9 +117,9 @@ def test_a_table_is_a_source_and_a_sink_that_has_each_outcome_once_though_a_batc
         outcomes = stream.outcomes(events, RULE, **options)  # type: ignore[arg-type]
         stream.start(outcomes, sink, checkpoint=checkpoint, available_now=True).awaitTermination()
 
-    source = put(lake, what, tmp_path, plain[:60])
+    source = put(lake, what, tmp_path, log[:60])
     run(source)
-    put(lake, what, tmp_path, plain[60:])
+    put(lake, what, tmp_path, log[60:])
     put(lake, what, tmp_path, [flush(EPOCH + 10**6)])
     with pytest.raises(Exception, match="away"):
         run(source, is_broken=True)
