@@ -15,6 +15,8 @@ from . import broker_report, importing, purgatory_report, stream_report, timer_r
 from .bars import check
 from .batch import workload as batch
 from .broker import BROKER
+from .durable.report import report as durable_report
+from .durable.workload import DURABLE
 from .figures import draw
 from .purgatory import PURGATORY
 from .replay.report import report as replay_report
@@ -25,7 +27,7 @@ from .runner import Workload, run
 from .stream import STREAM
 from .timer import TIMER
 
-WORKLOADS = {workload.name: workload for workload in (TIMER, PURGATORY, BROKER, batch.BATCH, REPLAY, STREAM)}
+WORKLOADS = {workload.name: workload for workload in (TIMER, PURGATORY, BROKER, batch.BATCH, REPLAY, STREAM, DURABLE)}
 
 ONE_RUN = (
     "Every peer in one invocation, each part of the work in a fresh process, rounds interleaved, best of the rounds, "
@@ -80,6 +82,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     limits = "peers that run Python for each row stop at 10,000, others at 100,000"
     _workload_arguments(stream, STREAM, stream_report.report, f"pending (default: %(default)s); {limits}")
+    durable = commands.add_parser(
+        DURABLE.name,
+        help="waits that survive: a hub with a folder, beside SQLite and Redis by hand",
+        description=f"{ONE_RUN} 10,000,000 pending, in any case: that part takes minutes.",
+    )
+    _workload_arguments(durable, DURABLE, durable_report, "waits (default: %(default)s)", default="1000000")
     broker = commands.add_parser(
         BROKER.name,
         help="the broker's requests over a replicated log: produce acks=all, long polls, 10 to 10,000 partitions",

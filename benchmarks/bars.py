@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .batch.workload import batch_bars
+from .durable.report import durable_bars
 from .importing import import_bars
 from .purgatory_bars import purgatory_bars
 from .replay.report import replay_bars
@@ -17,6 +18,7 @@ BARS = {
     "batch": batch_bars,
     "replay": replay_bars,
     "stream": stream_bars,
+    "durable": durable_bars,
     "import": import_bars,
 }
 

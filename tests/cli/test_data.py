@@ -162,9 +162,22 @@ def test_a_data_folder_is_replayed_under_its_own_rules_or_under_others() -> None
     assert (other["opened"], other["completed"], other["pending"]) == (3, 2, 1)
 
 
-def test_replaying_anything_else_needs_a_rule() -> None:
+def test_recommend_says_which_deadline_a_hub_s_own_waits_would_take() -> None:
+    ended = sojourn("recommend", "data", "--engine", "local", "--share", "0.5", "--json")
+    assert ended.code == 0
+    (found,) = json.loads(ended.out)["rules"]
+    assert (found["rule"], found["within_ms"]) == ("shipped", 60_000)
+    said = sojourn("recommend", "data", "--engine", "local", "--share", "0.5")
+    assert "the deadline would have to be 1 min" in said.out
+    Path("other.toml").write_text(sj.Rule("packed", opens="order", until="packed", within="1 h").to_toml())
+    other = sojourn("recommend", "data", "--rule", "other.toml", "--engine", "local", "--json")
+    assert json.loads(other.out)["rules"][0]["rule"] == "packed"
+
+
+@pytest.mark.parametrize("command", ["replay", "recommend"])
+def test_replaying_anything_else_needs_a_rule(command: str) -> None:
     Path("log.csv").write_text("key,kind,at\na,order,2024-01-01\n")
-    ended = sojourn("replay", "log.csv", "--engine", "local")
+    ended = sojourn(command, "log.csv", "--engine", "local")
     assert ended.code == 2
     assert "only the data folder of a hub has rules of its own" in " ".join(ended.err.replace("│", "").split())
 

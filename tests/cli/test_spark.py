@@ -87,7 +87,7 @@ def test_strict_fails_before_anything_is_written() -> None:
     rows = order_events()
     parquet.write_table(rows.set_column(0, "order", [[None, *rows["order"].to_pylist()[1:]]]), "orders.parquet")
     ended = replay("--strict", "--out", "outcomes")
-    assert (ended.code, ended.err.splitlines()[-1]) == (4, "error: --strict: 1 rows set aside: no key (1)")
+    assert (ended.code, ended.err.splitlines()[-1]) == (4, "error: --strict: 1 row set aside: no key (1)")
     assert not Path("outcomes").exists()
 
 

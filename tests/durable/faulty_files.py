@@ -63,6 +63,7 @@ class FaultyFiles:
         self.room: int | None = None
         self.failing: dict[str, int] = {}
         self.kill_after: int | None = None
+        self.index_path = ""
         self._owners: set[str] = set()
         self._locks: dict[str, dict[str, Any]] = {}
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import sojourn as sj
 from durable.faulty_files import FaultyFiles
 from sojourn.durable import DurableHub, verify
+from sojourn.durable.files import Files
 from sojourn.durable.recovery import recover
-from sojourn.durable.snapshot import parts
+from sojourn.durable.segments import Header, Position
+from sojourn.durable.snapshot import all_parts, write_snapshot
 from sojourn.durable.state import State
 from sojourn.testing import ManualClock
 
@@ -17,6 +21,9 @@ WALL_MS = 1_700_000_000_000
 
 SHIPPED = sj.Rule("shipped", opens="order", until=sj.all_of("paid", "packed"), within=1_000, cancels="void")
 FUNDED = sj.Rule("funded", opens="order", until=sj.total("coin", at_least=10), within=1_000)
+
+MEMORY: dict[str, Any] = {"memory": int(found)} if (found := os.environ.get("SOJOURN_TEST_MEMORY")) else {}
+"""With SOJOURN_TEST_MEMORY=0 every scene has its waits in the index, as far as it can."""
 
 
 class Scene:
@@ -30,7 +37,7 @@ class Scene:
         self.files = files or FaultyFiles()
         self.clock = clock or ManualClock(wall_ms=WALL_MS)
         self.told: list[str] = []
-        self.options = options
+        self.options = MEMORY | options
         self.hub = self.open()
         self.made.append(self)
 
@@ -67,10 +74,12 @@ def check_verified(data: Any) -> None:
         assert verified.is_same, "\n".join(map(str, verified.differences))
 
 
+def snapshot_at(files: Files, header: Header) -> None:
+    """Make the snapshot of the state at the start of that segment."""
+    state = recover(files, until=Position(header.segment - 1, header.previous_end)).state
+    write_snapshot(files, header.segment, state)
+
+
 def picture(state: State) -> list[Any]:
     """All that a state is, as a snapshot has it."""
-    return [[type_, plain(body)] for type_, body in parts(0, state)]
-
-
-def plain(body: Any) -> Any:
-    return [plain(item) for item in body] if isinstance(body, list | tuple) else body
+    return [[type_, json.loads(body)] for type_, body in all_parts(0, state)]

@@ -8,6 +8,8 @@ what has happened: more than one while nobody can know whether an interrupted ca
 from __future__ import annotations
 
 import errno
+import os
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from random import Random
@@ -18,6 +20,7 @@ from durable.faulty_files import FaultyFiles, Killed, disk_after, some_of_it
 from durable.model import RULES, Asked, Model, Operation, in_memory, look
 from durable.scene import WALL_MS, picture
 from sojourn.durable import Reader, Told
+from sojourn.durable.cold import MEMORY, WAIT_BYTES
 from sojourn.durable.records import GRACE_OVER
 from sojourn.durable.recovery import recover
 from sojourn.durable.state import State
@@ -31,17 +34,18 @@ MAX_STEP_MS = 3_600_000
 
 def simulate(seed: int) -> World:
     """A program with its crashes; `AssertionError` if something is not as it was promised."""
-    world = World(seed)
-    for _ in range(world.random.randrange(10, 40)):
-        world.step()
-    world.end()
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(seed, os.path.join(folder, "index.db"))
+        for _ in range(world.random.randrange(10, 40)):
+            world.step()
+        world.end()
     return world
 
 
 class World:
     """A disk, a hub on it, the models, and a reader of outcomes that keeps its cursor."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, index_path: str = "") -> None:
         self.random = random = Random(seed)
         self.remember = random.choice((None, None, 60))
         self.options: dict[str, Any] = {
@@ -52,6 +56,7 @@ class World:
             "keep_bytes": random.choice((None, 3_000)),
             "max_step": MAX_STEP_MS,
             "remember_ids": "1000 days",
+            "memory": random.choice((0, 2 * WAIT_BYTES, 5 * WAIT_BYTES, MEMORY)),
         }
         self.is_watched = random.random() < 0.1
         """Whether everything is compared after each step; otherwise only what is answered, and all after each start."""
@@ -60,6 +65,7 @@ class World:
         """Columns of outcomes. Of signals of one instant, held in a grace and then recalled, any may be the last one
         that was needed: outcome and times are the same, words are not."""
         self.files, self.clock = FaultyFiles(), ManualClock(wall_ms=WALL_MS)
+        self.files.index_path = self.index_path = random.choice(("", index_path))
         self.models = [Model([], self.remember)]
         self.told: dict[int, Told] = {}
         """What the reader has been told, by number."""
@@ -247,8 +253,7 @@ class World:
         """The process dies; perhaps the power failed as well. What was not answered has happened or not."""
         self.crashes += 1
         self.down_from = self.hub.now_ms()
-        self.hub.timer.close()
-        self.files.process_dies()
+        self.bury()
         self.files.room, self.files.failing = None, {}
         possible = [model.operations for model in self.models]
         if self.random.random() < 0.5:
@@ -256,10 +261,19 @@ class World:
                 possible = [operations[:n] for operations in possible for n in range(self.safe, len(operations) + 1)]
                 self.told, self.last = {}, 0
             self.files = disk_after(self.files.base, self.files.journal, some_of_it(self.random.randrange(2**32)))
+            self.files.index_path = self.index_path
+            with suppress(FileNotFoundError):
+                os.remove(self.index_path)  # of another boot: it would be thrown away
             self.reader = Reader(self.files)
         self.clock.advance(self.random.choice((0, 0, 40, 300)))
         alternatives: list[list[Operation]] = [[], interrupted, *([operation] for operation in self.failed)]
         self.open([[*operations, *more] for operations in possible for more in alternatives])
+
+    def bury(self) -> None:
+        """What goes with a process. An index that it was writing is rolled back by the next one."""
+        self.hub.timer.close()
+        self.hub._engine.index._db.close()
+        self.files.process_dies()
 
     def open(self, possible: list[list[Operation]] | None = None) -> None:
         """It may be killed while it opens, too. `possible` is all that may have happened so far, if that is not clear.
@@ -277,8 +291,7 @@ class World:
                 continue
             if not self.is_dead:
                 break
-            self.hub.timer.close()
-            self.files.process_dies()
+            self.bury()
         if possible is not None:
             now_ms = self.hub.now_ms()
             self.models = [
@@ -323,7 +336,8 @@ class World:
             model.advance_to(now_ms)
         reasons = [self.difference(model, state) for model in self.models]
         assert None in reasons, f"not as answered: {reasons}"
-        self.models = [self.models[reasons.index(None)]]  # if there are others, they are alike
+        alike = [model for model, reason in zip(self.models, reasons, strict=True) if reason is None]
+        self.models = alike if self.options["sync"] == "os" else alike[:1]  # a power failure may tell them apart again
 
     def difference(self, model: Model, state: State) -> str | None:
         """How the state, in which everything has ended that is over, is not what the model says; None if it is."""

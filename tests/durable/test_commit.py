@@ -43,10 +43,10 @@ class Disk:
             request.result = request.perform(request.stamp)
         return lambda: self.afterwards.append("called")
 
-    def start(self, results: list[Any]) -> threading.Thread:
+    def start(self, results: list[Any], kind: type[Request[Any]] = Request) -> threading.Thread:
         def work() -> None:
             try:
-                results.append(self.committer.submit(Request(lambda stamp: stamp)))
+                results.append(self.committer.submit(kind(lambda stamp: stamp)))
             except BaseException as error:
                 results.append(error)
 
@@ -118,6 +118,23 @@ def test_one_that_has_gone_is_not_made_the_leader() -> None:
     assert not disk.committer._is_led
 
 
+@pytest.mark.parametrize("interrupted", [{1}, {2, 3}, {5}, {1, 2, 3, 4, 5}])
+def test_whoever_is_interrupted_when_it_is_woken_wakes_the_others(interrupted: set[int]) -> None:
+    disk, results = Disk(), list[Any]()
+    threads = [disk.start(results)]
+    assert disk.busy.acquire(timeout=GUARD_S)
+    for number in range(1, 6):
+        threads.append(disk.start(results, InterruptedAtLast if number in interrupted else Request))
+        until_queued(disk, number)
+    disk.go.release(7)
+    for thread in threads:
+        thread.join(GUARD_S)
+    assert sorted(map(str, map(type, results))) == sorted(
+        [str(KeyboardInterrupt)] * (len(interrupted - {1})) + [str(int)] * (6 - len(interrupted - {1}))
+    )
+    assert not disk.committer._is_led
+
+
 def test_a_request_without_an_answer_says_so() -> None:
     with pytest.raises(StorageError, match="interrupted"):
         Request(lambda stamp: stamp).answer()
@@ -140,3 +157,12 @@ def test_callbacks_may_ask_for_more() -> None:
 class Interrupted(Request[int]):
     def wait(self) -> None:
         raise KeyboardInterrupt
+
+
+class InterruptedAtLast(Request[int]):
+    """Woken, and interrupted before it can do anything; one that is to lead is not."""
+
+    def wait(self) -> None:
+        super().wait()
+        if not self.is_leader:
+            raise KeyboardInterrupt

@@ -112,7 +112,10 @@ def test_in_a_folder_with_a_data_set_retention_removes_what_was_converted(wanted
         scene.hub.wait(f"l{i}", "paid", 5)
     assert layout(scene.files).segments[0] > 1
     assert (layout(scene.files).segments[0] > converted + 1) == leaves
-    scene.is_damaged = wanted is False  # then some of the past is in neither
+    if wanted is False:  # then some of the past is in neither
+        scene.is_damaged = True
+        with pytest.raises(sj.DamagedError, match="is neither in the log of memory nor in its data set"):
+            verify(scene.files)
 
 
 def test_without_a_data_set_retention_is_as_before() -> None:

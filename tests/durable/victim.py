@@ -17,9 +17,12 @@ from random import Random
 from typing import Any
 
 import sojourn as sj
+from sojourn.durable.cold import MEMORY, WAIT_BYTES
 
 THREADS = 4
 COROUTINES = 4
+MEMORIES = (0, 20 * WAIT_BYTES, MEMORY)
+"""By the number of the life, in turns: with the index or without."""
 
 
 def say(*line: Any) -> None:
@@ -88,7 +91,7 @@ def tell(hub: Any, after: int) -> None:
 
 
 def with_threads(folder: str, life: int, after: int, sync: str) -> None:
-    hub = sj.Hub("victim", data=folder, sync=sync, segment_bytes=20_000)  # type: ignore[call-arg]
+    hub = sj.Hub("victim", data=folder, sync=sync, segment_bytes=20_000, memory=MEMORIES[life % 3])  # type: ignore[call-arg]
     say("ready", hub.stats().torn_bytes)
     callers = [Caller(f"t{i}", life) for i in range(THREADS)]
     threads = [threading.Thread(target=work, args=(hub, caller), daemon=True) for caller in callers]
@@ -98,7 +101,7 @@ def with_threads(folder: str, life: int, after: int, sync: str) -> None:
 
 
 async def with_coroutines(folder: str, life: int, after: int, sync: str) -> None:
-    hub: Any = sj.AsyncHub("victim", data=folder, sync=sync, segment_bytes=20_000)
+    hub: Any = sj.AsyncHub("victim", data=folder, sync=sync, segment_bytes=20_000, memory=MEMORIES[life % 3])
     say("ready", hub.stats().torn_bytes)
     tasks = [asyncio.create_task(work_on_loop(hub, Caller(f"c{i}", life))) for i in range(COROUTINES)]
     async for outcome in hub.outcomes(after=after, timeout=None):

@@ -47,8 +47,8 @@ MUTANTS = [
     Mutant(
         "the state is built anew beyond what was answered",
         f"{ROOM}/engine.py",
-        "recover(self.files, self._owner, known, self.log.position)",
-        "recover(self.files, self._owner, known)",
+        "recover(self.files, self._owner, known, self.log.position, ",
+        "recover(self.files, self._owner, known, None, ",
     ),
     Mutant("waits that people hold are lost when the disk fails", f"{ROOM}/engine.py", "**self._revoked}", "}"),
     Mutant(
@@ -97,21 +97,19 @@ MUTANTS = [
     Mutant(
         "a snapshot ahead of its log",
         f"{ROOM}/upkeep.py",
-        "recover(files, until=Position(header.segment - 1, header.previous_end)).state",
-        "recover(files).state",
+        "recover(self._files, until=start, index",
+        "recover(self._files, index",
     ),
     Mutant(
         "a snapshot forgets the untold",
         f"{ROOM}/snapshot.py",
-        "for waits in (state.waits, state.untold):",
-        "for waits in (state.waits,):",
+        "    yield from _small_parts(state, _rows(state, state.untold, False))\n",
+        "    yield from _small_parts(state, iter(()))\n",
     ),
-    Mutant(
-        "a snapshot forgets the evidence", f"{ROOM}/snapshot.py", "    if progress is not None:\n", "    if False:\n"
-    ),
+    Mutant("a snapshot forgets the evidence", f"{ROOM}/rows.py", "    if progress is not None:\n", "    if False:\n"),
     Mutant(
         "a snapshot forgets what cancels",
-        f"{ROOM}/snapshot.py",
+        f"{ROOM}/rows.py",
         "wait.within_ms, wait._cancelled_at = opened_at, deadline, within_ms, cancelled_at",
         "wait.within_ms, wait._cancelled_at = opened_at, deadline, within_ms, None",
     ),
@@ -322,8 +320,8 @@ MUTANTS = [
     Mutant(
         "the condition of a known id is forgotten",
         f"{ROOM}/state.py",
-        "            if wait.given_id is None:\n                self._leave_plan(wait._plan_number)\n",
-        "            self._leave_plan(wait._plan_number)\n",
+        "            if wait.given_id is None:\n                uses[wait._plan_number] += 1\n            else:\n",
+        "            uses[wait._plan_number] += 1\n            if wait.given_id is not None:\n",
     ),
     Mutant(
         "a snapshot forgets who has a plan",
@@ -367,8 +365,8 @@ MUTANTS = [
     Mutant(
         "what was held is not recalled",
         f"{ROOM}/state.py",
-        "is_heard = wait.seq < before_seq or self._recalls(wait, at)",
-        "is_heard = wait.seq < before_seq",
+        "(wait.seq < before_seq or self._recalls(wait, at))",
+        "wait.seq < before_seq",
     ),
     Mutant(
         "a nap goes on by the clock as it was",

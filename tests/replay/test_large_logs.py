@@ -20,6 +20,7 @@ from sojourn.pipeline.columns.normal import normal_schema
 from sojourn.pipeline.deal import dealt_out
 from sojourn.pipeline.drawers import NUMBER, Drawers
 from sojourn.pipeline.files import parts as file_parts
+from sojourn.pipeline.files.blocks import blocks_of
 from sojourn.pipeline.files.source import Source
 from sojourn.pipeline.local_replay import LocalReplay, half_of_memory
 from sojourn.pipeline.plan import Plan
@@ -27,6 +28,12 @@ from sojourn.pipeline.replay import Job
 from sojourn.rules import AsOf, Event, seen
 
 PAID = Rule("paid", opens="order", until="payment", within="1 h")
+STEPS = (("order", 1_000), ("payment", 2_000))
+NAME = '<{0} key="concept:name" value="{1}"/>'
+EVENTS = [
+    f'<event>{NAME.format("string", kind)}<date key="time:timestamp" value="2026-01-01T00:00:0{at // 1_000}Z"/></event>'
+    for kind, at in STEPS
+]
 NO_MEMORY, MUCH_MEMORY = 1, 2**40
 
 
@@ -180,3 +187,33 @@ def test_files_are_gone_also_if_nobody_takes_them_out(plan: Plan, tmp_path: Path
 def test_half_of_the_memory_is_what_it_says() -> None:
     total = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
     assert half_of_memory() == pytest.approx(int(total.split()[1]) * 512, rel=0.01)
+
+
+def test_lines_of_json_are_read_block_by_block_with_types_for_all_of_them(
+    memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sojourn.pipeline.files.texts.blocks_of", lambda path: blocks_of(path, size=64))
+    keys = [str(i) if i < 30 else f'"k{i}"' for i in range(60)]  # numbers at first, then texts
+    lines = [f'{{"key": {key}, "kind": "{kind}", "at": {at}}}' for key in keys for kind, at in STEPS]
+    text = "\n".join([*lines[:50], "too few", *lines[50:], '{"kind": "order", "at": 5, "more": 1}', ""])
+    (tmp_path / "log.jsonl").write_text(text)
+    replay = LocalReplay(Job(Source.of(tmp_path / "log.jsonl"), (PAID,)), memory)
+    assert replay.tallies["paid"].counts.completed == 60
+    assert set(replay.outcomes["key"].to_pylist()) == {key.strip('"') for key in keys}
+    assert sorted(replay.quarantine["row"].to_pylist()) == [
+        '{"_corrupt_record": "too few"}',
+        '{"key": null, "kind": "order", "at": 5, "more": 1}',
+    ]
+
+
+def test_traces_of_xes_are_read_some_at_a_time_with_types_for_all_of_them(
+    memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sojourn.pipeline.files.xes.EVENTS_PER_CHUNK", 7)
+    monkeypatch.setattr("sojourn.pipeline.files.xes.BYTES_AT_ONCE", 100)
+    traces = [f"<trace>{NAME.format('int' if i < 30 else 'string', i)}{''.join(EVENTS)}</trace>" for i in range(60)]
+    (tmp_path / "log.xes").write_text(f"<log>{''.join(traces)}</log>")
+    source = Source.of(tmp_path / "log.xes")
+    replay = LocalReplay(Job(source, (PAID,), source.columns), memory)
+    assert replay.tallies["paid"].counts.completed == 60
+    assert set(replay.outcomes["key"].to_pylist()) == set(map(str, range(60)))

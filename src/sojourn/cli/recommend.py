@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..durable.folder import is_data_folder
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
 from .options import (
@@ -39,9 +40,16 @@ class Engine(StrEnum):
 
 def recommend(
     events: Annotated[
-        str, typer.Argument(metavar="EVENTS", help="A file, a folder or a pattern: Parquet, CSV, JSON Lines, XES.")
+        str,
+        typer.Argument(
+            metavar="EVENTS",
+            help="A file, a folder or a pattern: Parquet, CSV, JSON Lines, XES; or the data folder of a hub.",
+        ),
     ],
-    rule: Annotated[list[Path], typer.Option(metavar="FILE", help="A rule in TOML. May be given several times.")],
+    rule: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A rule in TOML. May be given several times. A data folder has its own."),
+    ] = None,
     share: Annotated[float, typer.Option(help="The share that is to complete: above 0, at most 1.")] = 0.95,
     by: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="And for each value of a column of what opens.")
@@ -68,13 +76,15 @@ def recommend(
     """
     if not 0 < share <= 1:
         raise typer.BadParameter(f"{share:g} is not above 0 and at most 1: 0.95 means 95 %", param_hint="--share")
+    if not rule and not is_data_folder(events):
+        raise typer.BadParameter("is missing: only the data folder of a hub has rules of its own", param_hint="--rule")
     options, spark, limit = settings(option, "--option"), settings(conf, "--conf"), bytes_of(memory)
     with failures():
         from .recommend_run import RecommendRun  # noqa: PLC0415  (NumPy and Arrow take a while to load)
-        from .replay_run import job_of  # noqa: PLC0415
+        from .replay_run import opened_job  # noqa: PLC0415
 
         columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
-        job = job_of(
+        with opened_job(
             events,
             rule,
             columns={ours: name for ours, name in columns.items() if name is not None},
@@ -84,5 +94,5 @@ def recommend(
             operations=operations,
             as_of=as_of,
             by=by,
-        )
-        RecommendRun(job, share, as_json, master, spark, limit).run(engine.value)
+        ) as job:
+            RecommendRun(job, share, as_json, master, spark, limit).run(engine.value)

@@ -48,7 +48,7 @@ class RecommendRun:
         run = ReplayRun(self.job, Outputs(is_json=self.is_json), False, self.master, self.conf, self.memory)
         with ExitStack() as stack:
             replay = run.replay(engine, screen, stack)
-            with screen.step(f"replaying {self.job.source.path} {WHERE[replay.engine]}"):
+            with screen.step(f"replaying {self.job.title} {WHERE[replay.engine]}"):
                 warnings = self._warnings(replay)
             for warning in warnings:
                 screen.warn(warning)

@@ -225,7 +225,8 @@ def quarantine_text(replay: Replay) -> str:
     reasons = [f"{reason} ({number:,})" for reason, number in replay.quarantined.most_common(REASONS_SHOWN)]
     if more := len(replay.quarantined) - len(reasons):
         reasons.append(f"{more:,} more reasons")
-    return f"{replay.quarantined.total():,} rows set aside: {'; '.join(reasons)}"
+    number = replay.quarantined.total()
+    return f"{number:,} {'row' if number == 1 else 'rows'} set aside: {'; '.join(reasons)}"
 
 
 def difference_text(difference: Difference) -> str:

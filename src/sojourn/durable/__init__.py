@@ -9,8 +9,10 @@ Read `state.py` first: what records mean. Then, from the disk upwards:
     due, wait  what a state keeps of a wait, and the handle that people hold
     state      `apply(record)`: used by the running hub and by recovery alike
     snapshot   a state as a file, and back
-    recovery   last snapshot, then the tail
-    upkeep     snapshots of sealed segments, retention
+    cold       more than memory: which waits are in the index, and how they come in and leave
+    index      the index: an SQLite file, disposable      (`rows`, `where`, `filter`: what it keeps, and is asked)
+    recovery   last snapshot or index, then the tail
+    upkeep     the index brought forward, snapshots of sealed segments, retention
     stamps     time that never runs back
     commit     group commit: who leads, who waits
     engine     owns a folder: applies, tells, writes, answers; naps until something is due
@@ -27,12 +29,6 @@ The folder from outside, beside its owner:
     dataset/      the log as Parquet, and what the law says of it (needs Arrow)
     verification  what was told, and what comes out again
     compaction, backup, inspection, salvage (over `scan`)    what the commands of these names do
-
-Where more can be joined on:
-
-* An index on disk for waits beyond the horizon: `State.enter`, `State.expect_end` and `State.end` are the only places
-  in which a wait comes, moves and goes; `Due.first` says what to bring in next; `State.watching` and `State.find` are
-  how signals and people reach one.
 """
 
 from .hub import DurableHub as DurableHub

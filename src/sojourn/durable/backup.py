@@ -12,7 +12,7 @@ from ..errors import StorageError
 from . import archive
 from .files import DiskFiles, Files
 from .folder import opened
-from .recovery import recover
+from .recovery import looked_at
 from .segments import Position, headers, layout, segment_name, snapshot_name, walk
 
 TRIES = 5
@@ -49,12 +49,13 @@ def backup(data: str | os.PathLike[str] | Files, to: str | os.PathLike[str]) -> 
     else:
         raise StorageError(f"what was to be copied is removed again and again: {gone}; keep more, or try again later")
     try:
-        state = recover(DiskFiles(draft)).state
+        with looked_at(DiskFiles(draft)) as state:
+            counts = state.pending, state.next_number - 1, state.last_stamp
         os.replace(draft, target)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
-    return Backup(str(target), len(copied), sum(copied), len(state.waits), state.next_number - 1, state.last_stamp)
+    return Backup(str(target), len(copied), sum(copied), *counts)
 
 
 def _to_copy(files: Files) -> Iterator[tuple[str, int | None]]:

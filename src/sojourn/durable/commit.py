@@ -7,9 +7,10 @@ sync and no switch. Callbacks run after the lead has been handed on, so they may
 
 from __future__ import annotations
 
-from _thread import allocate_lock
+from _thread import allocate_lock, get_ident
 from collections import deque
 from collections.abc import Callable, Iterator
+from threading import main_thread
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +18,8 @@ from ..errors import StorageError
 
 T = TypeVar("T")
 
+CHAINS = 2
+"""How many threads are on their way at a time, when a group has its answers."""
 GATHER_SHARE = 0.25
 """Of the time that a sync takes, how long to wait for others that came along last time."""
 
@@ -24,7 +27,19 @@ GATHER_SHARE = 0.25
 class Request(Generic[T]):
     """One call: what to do when its turn comes, and its answer. `stamp` is the time of the call."""
 
-    __slots__ = ("_awaken", "_gate", "error", "is_abandoned", "is_answered", "is_leader", "perform", "result", "stamp")
+    __slots__ = (
+        "_awaken",
+        "_gate",
+        "error",
+        "following",
+        "is_abandoned",
+        "is_answered",
+        "is_leader",
+        "is_of_main_thread",
+        "perform",
+        "result",
+        "stamp",
+    )
 
     def __init__(self, perform: Callable[[int], T], awaken: Callable[[Request[T]], object] | None = None) -> None:
         self.perform = perform
@@ -32,6 +47,9 @@ class Request(Generic[T]):
         self.error: BaseException | None = None
         self.stamp = 0
         self.is_abandoned = self.is_answered = self.is_leader = False
+        self.is_of_main_thread = get_ident() == main_thread().ident
+        self.following: Request[Any] | None = None
+        """Whom this one wakes when it is woken."""
         self._awaken = awaken
         self._gate = allocate_lock()
         self._gate.acquire()
@@ -50,6 +68,12 @@ class Request(Generic[T]):
 
     def wait(self) -> None:
         self._gate.acquire()
+
+    def pass_on(self) -> None:
+        """Wake the next one that has its answer."""
+        following, self.following = self.following, None
+        if following is not None:
+            following.awaken()
 
     def answer(self) -> T:
         if self.error is not None:
@@ -96,9 +120,11 @@ class Committer:
             except BaseException:  # Ctrl-C: others must not wait for one that has gone
                 with self._mutex:
                     request.is_abandoned = True
+                request.pass_on()
                 if request.is_leader:
                     self.lead(request)
                 raise
+            request.pass_on()
         if request.is_leader:
             self.lead(request)
 
@@ -136,10 +162,25 @@ class Committer:
             return self._commit(group, known_to)
         finally:
             self._last_took_s, self._last_size = perf_counter() - began, len(group)
+            self._answer(group, own)
+
+    def _answer(self, group: list[Request[Any]], own: Request[Any] | None) -> None:
+        """Let all know. Threads wake one another: woken all at once, they would only be in each other's way.
+
+        The main thread comes last, since it can be interrupted: then nobody waits for it.
+        """
+        with self._mutex:
             for request in group:
                 request.is_answered = True
-                if request is not own:
-                    request.awaken()
+            sleeping = [request for request in group if request is not own and request.can_lead]
+            sleeping.sort(key=lambda request: request.is_of_main_thread)
+            for place, request in enumerate(sleeping[:-CHAINS]):
+                request.following = sleeping[place + CHAINS]
+        for request in group:
+            if request is not own and not request.can_lead:
+                request.awaken()
+        for request in sleeping[:CHAINS]:
+            request.awaken()
 
     def _hand_on(self) -> bool:
         """Give up the lead: to one that waits, or to nobody if nothing is left. False if there is still work to do."""

@@ -10,8 +10,10 @@ from typing import NamedTuple
 from ..errors import OwnedError
 from ..rules.duration import Duration, duration_ms
 from .archive import Archive, need_arrow
+from .cold import MOST
 from .files import Files
 from .folder import about_me, opened
+from .index import Index
 from .log import Log
 from .recovery import recover
 from .segments import LOCK, Position, headers, layout, walk
@@ -43,8 +45,8 @@ def compact(data: str | os.PathLike[str] | Files, *, keep: Duration = "7 days") 
         ownership = files.lock(LOCK, about_me("sojourn compact"))
     except OwnedError as error:
         return Compacted(convert_sealed(files), [], str(error))
-    with closing(ownership):
-        log, last_stamp = _sealed(files)
+    with closing(ownership), closing(Index(files.index_path)) as index:
+        log, last_stamp = _sealed(files, index)
         before = layout(files).segments
         converted = convert_sealed(files)
         now_ms = max(last_stamp, time.time_ns() // 1_000_000)
@@ -52,19 +54,21 @@ def compact(data: str | os.PathLike[str] | Files, *, keep: Duration = "7 days") 
             files,
             log,
             lambda: now_ms,
+            index,
+            MOST,
             in_background=False,
             segment_bytes=1,
             keep_ms=keep_ms,
             keep_bytes=None,
             before_removal=Archive(files, True).before_removal,
-        ).work()
+        ).work(log.position.segment, has_snapshot=True)
         log.close()
         return Compacted(converted, sorted({*before} - {*layout(files).segments}), None)
 
 
-def _sealed(files: Files) -> tuple[Log, int]:
+def _sealed(files: Files, index: Index) -> tuple[Log, int]:
     """Begin a new segment, unless the last has nothing in it but its header; and the time of the last record."""
-    recovered = recover(files)
+    recovered = recover(files, index=index, most=MOST)
     log = Log(files, recovered.position, "always")
     last = headers(files, layout(files).segments)[-1:]
     if any(True for header in last for _ in walk(files, [header], Position(header.segment, 0))):

@@ -77,6 +77,17 @@ def payload_copy(payload: Any) -> Any:
     return copy
 
 
+def bare_columns(signals: list[Any]) -> list[Any] | None:
+    """Kinds, keys and no more, if all signals are like that: most are, and checking them together takes little time."""
+    if set(map(type, signals)) != {tuple} or set(map(len, signals)) != {2}:
+        return None
+    keys, kinds = zip(*signals, strict=True)
+    if set(map(type, keys)) != {str} or set(map(type, kinds)) != {str} or "" in kinds:
+        return None
+    is_one = kinds.count(kinds[0]) == len(kinds)
+    return [kinds[0] if is_one else list(kinds), list(keys), None, None]
+
+
 def signal_of(signal: Event | tuple[Any, ...]) -> tuple[str, str, str | int | None, int | float | str | None]:
     """Key, kind, source and value of a signal, as a record has them."""
     if isinstance(signal, Event):

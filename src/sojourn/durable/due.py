@@ -16,6 +16,8 @@ class Due:
         """Mostly one wait has an instant to itself, and then no dict is made for it."""
         self._instants: list[int] = []
         """A heap of all instants, and some that nobody has any more."""
+        self._disordered: set[int] = set()
+        """Instants whose waits are not in the order of their numbers: some were moved, or came in from the index."""
 
     def add(self, instant: int, seq: int) -> None:
         there = self._at.get(instant)
@@ -23,16 +25,35 @@ class Due:
             self._at[instant] = seq
             heappush(self._instants, instant)
         elif isinstance(there, dict):
+            if seq < next(reversed(there)):
+                self._disordered.add(instant)
             there[seq] = None
         else:
-            self._at[instant] = {there: None, seq: None}
+            self._at[instant] = dict.fromkeys(sorted((there, seq)))
+
+    def add_all(self, instant: int, seqs: range) -> None:
+        """Many that end together."""
+        if len(seqs) == 1:
+            self.add(instant, seqs[0])
+            return
+        there = self._at.get(instant)
+        if there is None:
+            heappush(self._instants, instant)
+            there = {}
+        elif not isinstance(there, dict):
+            there = {there: None}
+        if there and seqs[0] < next(reversed(there)):
+            self._disordered.add(instant)
+        there.update(dict.fromkeys(seqs))
+        self._at[instant] = there
 
     def remove(self, instant: int, seq: int) -> None:
         there = self._at[instant]
-        if isinstance(there, dict) and len(there) > 1:
+        if type(there) is dict and len(there) > 1:
             del there[seq]
             return
         del self._at[instant]
+        self._disordered.discard(instant)
         if len(self._instants) > 2 * len(self._at) + STALE_ALLOWED:
             self._instants = list(self._at)
             heapify(self._instants)
@@ -44,6 +65,11 @@ class Due:
         return self._instants[0] if self._instants else None
 
     def at(self, instant: int, most: int) -> list[int]:
-        """Those of an instant, first in, first out; at most so many."""
+        """Those of an instant, the first to be opened first; at most so many."""
         there = self._at.get(instant, {})
-        return list(islice(there, most)) if isinstance(there, dict) else [there]
+        if not isinstance(there, dict):
+            return [there]
+        if instant in self._disordered:
+            self._disordered.remove(instant)
+            there = self._at[instant] = dict.fromkeys(sorted(there))
+        return list(islice(there, most))

@@ -21,16 +21,19 @@ from ..hub._plan import refused
 from ..rules.outcome import time_text
 from ..timer._fork import refuse_in_child, resting_on_timers
 from . import records as r
+from .cold import CROWD, Cold
 from .commit import Committer, Request, call_each
 from .files import Files
+from .index import Index
 from .log import Log, Sync, disk_error
 from .outcomes import Outcomes
 from .recovery import recover
 from .segments import LOCK
 from .stamps import Stamps
 from .state import Settings, State
-from .upkeep import Upkeep
+from .upkeep import SEGMENTS_MOST, Upkeep
 from .wait import Wait, publish, row_of
+from .where import Where
 
 if TYPE_CHECKING:
     from ..timer import SystemTimer, TimerTask
@@ -43,8 +46,12 @@ TELL_MOST = 2_000
 """Outcomes that nobody waits for, in one group: so a herd does not keep callers waiting."""
 TELL_MOST_AT_ONCE = 20_000
 """Outcomes of one request that are told before it is answered."""
-SEGMENTS_MOST = 8
-"""Segments that a recovery may have to read before a new snapshot is made: each start begins one, however small."""
+MOVE_MOST = 1_000
+"""Waits that leave memory, and that come in before they are due, with one group."""
+CROWD_WAIT_S = 0.05
+"""How long a group waits for upkeep when much more has changed than it follows; if twice as much, until it is done."""
+LEAD_MS = 10_000
+"""How long before they are due waits come in from the index."""
 RETRY_MS = 1_000
 """How soon to try again what is due, when the disk has failed."""
 LONGEST_NAP_MS = 86_400_000
@@ -66,6 +73,7 @@ class Engine:
         settings: Settings,
         max_step_ms: int,
         gathers: bool,
+        most_in_memory: int,
         upkeep: Mapping[str, Any],
     ) -> None:
         self.name, self.files, self.timer = name, files, timer
@@ -84,6 +92,7 @@ class Engine:
         self._is_failing = False
         self._calls: deque[tuple[Any, Any]] = deque()
         """Callbacks of what has been told, to be called when the group is done."""
+        self._most = most_in_memory
         self.torn_bytes = 0
         since = time_text(timer.clock.wall_ns() // 1_000_000)
         me = {"name": name, "pid": self._pid, "host": _host(), "since": since}
@@ -92,14 +101,15 @@ class Engine:
         except OSError as error:
             raise disk_error(files, error) from error
         try:
+            self.index = Index(files.index_path)
             recovered_from = self._recover(sync, max_step_ms)
-            self._upkeep = Upkeep(files, self.log, self.stamps.now_ms, in_background=gathers, **upkeep)
+            self._upkeep = Upkeep(files, self.log, self.now_ms, self.index, self._most, in_background=gathers, **upkeep)
             self.outcomes = Outcomes(files, self.state.next_number)
             self.committer = Committer(self._commit, self.now_ms, GROUP_MOST, gathers)
             self.submit(lambda stamp: self.record(r.START, [stamp, settings._asdict(), me]))
             self.wake()
             if self.log.position.segment - recovered_from > SEGMENTS_MOST:
-                self._upkeep.segment_started()
+                self._start_segment(self.now_ms())
         except BaseException:
             self._let_go()
             raise
@@ -109,11 +119,13 @@ class Engine:
         """Of all files."""
         if hasattr(self, "log"):  # otherwise the folder could not be read
             self.log.close()
+        if hasattr(self, "index"):
+            self.index.close()
         self._ownership.close()
 
     def _recover(self, sync: Sync, max_step_ms: int) -> int:
         """Build the state and go on in a new segment; return the one with which the recovery began."""
-        recovered = recover(self.files, self._owner)
+        recovered = recover(self.files, self._owner, index=self.index, most=self._most)
         self.state, self.torn_bytes = recovered.state, recovered.tail.torn_bytes
         self._warn_of(recovered.tail.torn_bytes, recovered.damaged_snapshots)
         self.stamps = Stamps(self.timer.clock, self.state.last_stamp, max_step_ms)
@@ -170,7 +182,15 @@ class Engine:
         """Read the state as it is on the disk."""
         self.check_process()  # first: in a forked child, whoever holds the lock may not be there
         with self._lock:
-            return at(self.state)
+            if self._is_open and (self._is_stale or self.index.is_broken):
+                self._rebuild()
+            try:
+                return at(self.state)
+            except Exception:
+                raise
+            except BaseException:  # a wait may have come in from the index half-way
+                self._is_stale = True
+                raise
 
     def wake(self) -> None:
         """Something may be due."""
@@ -195,24 +215,41 @@ class Engine:
             return []  # somebody else was quicker
         finally:
             self._is_open = False
-            self._upkeep.close()
+            self._upkeep.join()
             self.outcomes.close()
             with self._lock:
+                if self._bring_in_all():
+                    self.state.cold = None  # so what was pending is to be seen after that, too
                 self._let_go()
         return self.left()
 
+    def left_in_memory(self) -> list[Wait]:
+        """What is pending, soonest deadline first; all of it, if there is room."""
+        self.look(lambda state: self._bring_in_all())
+        return self.look(lambda state: sorted(state.waits.values(), key=lambda wait: (wait.deadline, wait.seq)))
+
+    def _bring_in_all(self) -> bool:
+        """Whether all that the index has could be taken out of it."""
+        if self.state.pending > self._most or self.index.is_broken:
+            return False
+        with suppress(StorageError):
+            self._cold.where(Where())
+            return True
+        return False
+
     def left(self) -> list[Wait]:
-        """What is pending, or has ended and is not told yet, soonest deadline first."""
+        """What is pending, or has ended and is not told yet, soonest deadline first; of the index, what came in."""
         return sorted((*self.state.waits.values(), *self.state.untold.values()), key=lambda wait: wait.deadline)
 
     def tell_all(self) -> None:
         """Tell everything that has ended, however much; until the disk fails, if it does."""
         with suppress(DiskError):
-            while self.look(lambda state: len(state.untold)):
+            while self.look(lambda state: len(state.untold) + len(self._cold.cancels)):
                 self.submit(self._end_grace)
 
     def _leave_behind(self, parent_pid: int) -> None:
-        """This is a forked child now: the lock is the parent's, and free as soon as that has gone."""
+        """This is a forked child now: the lock is the parent's, and free as soon as that has gone. So is the index."""
+        self.index.leave_behind()
         self._ownership.leave_behind()
 
     def _close(self, stamp: int) -> None:
@@ -257,15 +294,42 @@ class Engine:
             return self._afterwards()
 
     def _get_ready(self, stamp: int) -> None:
-        """Go on in a new segment if the last one failed, or is full."""
-        if self._is_stale:
+        """Go on in a new segment if the last one failed, is full, or too much has changed."""
+        if self._is_stale or self.index.is_broken:
             self._rebuild()
         self.state.fresh.clear()
+        self._see_to_memory(stamp)
         if self.log.failure is not None:
             self.log.start_segment(stamp, self.state.next_number)
-        elif self._upkeep.is_due():
-            self.log.start_segment(stamp, self.state.next_number)
+        elif self._upkeep.is_due(self._cold):
+            self._start_segment(stamp)
+
+    def _start_segment(self, stamp: int) -> None:
+        self.log.start_segment(stamp, self.state.next_number)
+        if not self._upkeep.is_working:
+            self._thaw()
+            self._cold.freeze()
             self._upkeep.segment_started()
+            self._thaw()
+
+    def _see_to_memory(self, stamp: int) -> None:
+        """Let waits go that the index has by now, and others come in; wait for upkeep if it is too far behind."""
+        cold = self._cold
+        if cold.is_crowded:
+            self._upkeep.join(CROWD_WAIT_S if len(cold.changed) < 2 * CROWD * cold.most_changed else None)
+        self._thaw()
+        cold.leave(MOVE_MOST)
+        if self._has_room:
+            cold.due(stamp + LEAD_MS, MOVE_MOST)
+
+    def _thaw(self) -> None:
+        if self._cold.frozen and (self._upkeep.is_forward or not self._upkeep.is_working):
+            self._cold.thaw(self._upkeep.is_forward)
+
+    @property
+    def _cold(self) -> Cold:
+        assert self.state.cold is not None
+        return self.state.cold
 
     def _record_steps(self, stamp: int) -> int:
         """How the wall clock was set meanwhile; how often."""
@@ -293,6 +357,8 @@ class Engine:
         """Tell what has ended; and what is over by now, since all requests up to then have been carried out."""
         state = self.state
         room = TELL_MOST - len(self._told)
+        if room > 0 and len(state.untold) - len(self._told) < room:
+            self._cold.untold(room)
         if room > 0 and len(state.untold) > len(self._told):
             chosen = {wait.seq for wait in self._told}
             self._told += [wait for seq, wait in _first(state.untold, TELL_MOST) if seq not in chosen]
@@ -352,7 +418,8 @@ class Engine:
     def _rebuild(self) -> None:
         """Build the state anew from what is acknowledged. Waits that people hold stay the same objects."""
         known = {**self.state.waits, **self.state.untold, **self._revoked}
-        self.state = recover(self.files, self._owner, known, self.log.position).state
+        self._upkeep.join()
+        self.state = recover(self.files, self._owner, known, self.log.position, self.index, self._most).state
         self._revoked = {}
         self._is_stale = False
         self._publish(self._told_meanwhile(known))
@@ -390,13 +457,21 @@ class Engine:
 
     def _due(self) -> int | None:
         """When there is something to do that nobody asks for."""
-        state = self.state
-        if state.untold:
+        state, cold, first = self.state, self._cold, self.state.due.first()
+        if state.untold or cold.cancels:
             return self.now_ms()
         if state.grace_until is not None:
             return state.grace_until
-        first = state.due.first()
-        return None if first is None else first + 1
+        coming = cold.first_due()
+        times = [] if first is None else [first + 1]
+        if coming is not None:
+            times.append(coming - LEAD_MS if self._has_room else coming + 1)
+        return min(times, default=None)
+
+    @property
+    def _has_room(self) -> bool:
+        """Whether waits can come in before they are due; otherwise they come when they are."""
+        return len(self.state.waits) < self._most
 
 
 def _host() -> str:

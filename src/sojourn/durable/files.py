@@ -45,6 +45,10 @@ class Files(Protocol):
     with its first file.
     """
 
+    @property
+    def index_path(self) -> str:
+        """Where this machine may keep an index of the log: a file that may vanish at any time. Empty: nowhere."""
+
     def names(self) -> list[str]:
         """Of all files of the folder itself, in order."""
 
@@ -116,6 +120,10 @@ class DiskFiles:
 
     def __repr__(self) -> str:
         return str(self.folder)
+
+    @property
+    def index_path(self) -> str:
+        return str(self.folder / "index.db")
 
     def names(self) -> list[str]:
         return sorted(entry.name for entry in os.scandir(self.folder) if entry.is_file())

@@ -20,6 +20,7 @@ from ..rules import Condition, Event, Rule
 from ..rules.duration import Duration, duration_ms
 from ..timer import LatenessHistogram, SystemTimer
 from .archive import Archive
+from .cold import MEMORY, WAIT_BYTES
 from .engine import Engine
 from .files import DiskFiles, Files
 from .outcomes import check_cursor
@@ -72,6 +73,7 @@ class DurableFace:
     `archive`        True: segments become Parquet once they are sealed (needs `sojourn[pipeline]`), and leave the log
                      only after that. False: they leave it though they did not. By default, only if the folder has no
                      such data set, which `sojourn compact` makes too.
+    `memory`         about how many bytes pending waits may take in memory: those due later are in an index on the disk.
     `clock`          for tests: a `ManualClock` runs everything in virtual time, and in the calling thread.
     `on_error`       told the wait and what one of its callbacks raised, or which early signal it could not use.
 
@@ -96,6 +98,7 @@ class DurableFace:
         keep: Duration = "7 days",
         keep_bytes: int | None = None,
         archive: bool | None = None,
+        memory: int = MEMORY,
         segment_bytes: int = SEGMENT_BYTES,
         clock: Clock | None = None,
         on_error: OnError = log_error,
@@ -103,6 +106,7 @@ class DurableFace:
         check_name(name)
         check_whole("remember_most", remember_most, 0, NO_LIMIT)
         check_whole("remember_ids_most", remember_ids_most, 1, NO_LIMIT)
+        check_whole("memory", memory, 0, 2**62)
         check_whole("segment_bytes", segment_bytes, 1, 2**40)
         if max_pending is not None:
             check_whole("max_pending", max_pending, 0, NO_LIMIT)
@@ -130,6 +134,7 @@ class DurableFace:
                 settings=settings,
                 max_step_ms=duration_ms(max_step),
                 gathers=not isinstance(clock, ManualClock),
+                most_in_memory=memory // WAIT_BYTES,
                 upkeep={**upkeep, "sealed": keeping.sealed, "before_removal": keeping.before_removal},
             )
         except BaseException:
@@ -164,7 +169,7 @@ class DurableFace:
     @property
     def pending(self) -> int:
         """How many waits are pending. Exact, O(1)."""
-        return len(self._engine.state.waits)
+        return self._engine.state.pending
 
     @property
     def timer(self) -> SystemTimer:
@@ -192,10 +197,11 @@ class DurableFace:
     def close(self, *, cancel_pending: bool = False) -> builtins.list[Wait]:
         """Stop, and let go of the folder, in which waits stay pending; or cancel them first. Returns those that were.
 
+        Of more than `memory` allows, those that were in memory: `pending` says how many there are.
         Whoever waits for one of them in this process is told so, with an error.
         """
         if cancel_pending and self._engine._is_open:
-            left = self.list()
+            left = self._engine.left_in_memory()
             self._engine.submit(self._verbs.cancel_where(None, "", False))
             self._engine.tell_all()
             stranded = self._engine.close()
@@ -356,15 +362,7 @@ class DurableHub(DurableFace, Hub):  # type: ignore[misc]
 
 
 def listed(state: State, key: str | None, rule: str | None, due_before: int | None) -> list[Wait]:
-    found: Iterable[Wait] = state.waits.values() if key is None else state.watching(key)
-    return sorted(
-        (
-            wait
-            for wait in found
-            if (rule is None or wait.rule == rule) and (due_before is None or wait.deadline < due_before)
-        ),
-        key=lambda wait: wait.deadline,
-    )
+    return sorted(state.listed(key, rule, due_before), key=lambda wait: (wait.deadline, wait.seq))
 
 
 def explained(state: State, id: Wait | str, now_ms: int) -> str:
@@ -377,4 +375,4 @@ def explained(state: State, id: Wait | str, now_ms: int) -> str:
 def counted(state: State) -> tuple[int, int, int, int, int]:
     remembered = 0 if state.memory is None else len(state.memory)
     counts = state.counts
-    return len(state.waits), counts["completed"], counts["expired"], counts["cancelled"], remembered
+    return state.pending, counts["completed"], counts["expired"], counts["cancelled"], remembered

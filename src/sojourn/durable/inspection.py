@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..errors import StorageError
 from . import archive
 from .files import Files
 from .folder import opened
+from .index import LAST
 from .records import NAMES
-from .recovery import recover
+from .recovery import looked_at
+from .rows import instant_of
 from .scan import Scanned, damaged_snapshots, scan
 from .segments import layout
 from .state import State
@@ -74,7 +77,8 @@ def inspect(data: str | os.PathLike[str] | Files) -> Inspection:
         torn_bytes = one.torn_bytes
     damages += map(str, damaged_snapshots(files))
     try:
-        standing = _standing(recover(files).state)
+        with looked_at(files) as state:
+            standing = _standing(state)
     except StorageError as error:
         if not damages:
             damages.append(str(error))
@@ -99,14 +103,27 @@ def _part(one: Scanned, is_converted: bool) -> SegmentPart:
 
 
 def _standing(state: State) -> Standing:
-    waits = state.waits.values()
+    by_rule: Counter[str] = Counter()
+    oldest = next_due = LAST
+    for plan_number, opened_at, due in _pending(state):
+        by_rule[state.plans[plan_number].rule.name] += 1
+        oldest, next_due = min(oldest, opened_at), min(next_due, due)
     return Standing(
-        len(state.waits),
-        dict(Counter(wait.rule for wait in waits)),
-        min((wait.opened_at for wait in waits), default=None),
-        state.due.first(),
+        state.pending,
+        dict(by_rule),
+        oldest if state.pending else None,
+        next_due if state.pending else None,
         len(state.untold),
         0 if state.memory is None else len(state.memory),
         state.next_number - 1,
         state.last_stamp,
     )
+
+
+def _pending(state: State) -> Iterator[tuple[int, int, int]]:
+    """Plan, opening and last instant of each, from wherever it is."""
+    for wait in state.waits.values():
+        yield wait._plan_number, wait.opened_at, wait._due
+    if state.cold is not None:
+        for row in state.cold.pending_rows():
+            yield row[3], row[4], instant_of(row)

@@ -7,8 +7,10 @@ import os
 from collections.abc import Iterator
 
 from ..clock import NS_PER_MS, Clock, SystemClock
+from .cold import MOST
 from .files import DiskFiles, Files
 from .hub import DurableStats, counted, explained, listed
+from .index import Index
 from .outcomes import check_cursor, read_outcomes
 from .recovery import Recovered, recover, replay
 from .segments import Header, headers, layout
@@ -22,10 +24,11 @@ class Reader:
     def __init__(self, data: str | os.PathLike[str] | Files, clock: Clock | None = None) -> None:
         self._files = DiskFiles(data, create=False) if isinstance(data, str | os.PathLike) else data
         self._clock = SystemClock() if clock is None else clock
-        self._recovered = recover(self._files)
+        self._index = Index("")
+        self._recovered = self._recover()
 
     def __repr__(self) -> str:
-        return f"<Reader of {self._files}, {len(self._recovered.state.waits)} pending>"
+        return f"<Reader of {self._files}, {self._recovered.state.pending} pending>"
 
     def get(self, id: str) -> Wait | None:
         """The wait of that id, pending or, while its id is remembered, ended; None if there is none."""
@@ -49,7 +52,7 @@ class Reader:
 
     @property
     def pending(self) -> int:
-        return len(self._state().waits)
+        return self._state().pending
 
     def outcomes(self, after: int = 0) -> Iterator[Told]:
         """The outcomes after that number that have been told so far, in order and without gaps."""
@@ -59,6 +62,9 @@ class Reader:
             for outcome in read_outcomes(self._files, after, last):
                 yield outcome
                 after = outcome.number
+
+    def _recover(self) -> Recovered:
+        return recover(self._files, index=self._index, most=MOST)
 
     def _state(self) -> State:
         """As of now. From the beginning, if the log no longer goes on from what has been read."""
@@ -71,7 +77,8 @@ class Reader:
             publish([wait for wait in before.state.ids.values() if wait._row is not None])
             self._recovered = before._replace(tail=tail, records=before.records + more, last=found[-1])
         except FileNotFoundError:
-            self._recovered = recover(self._files)
+            self._index.clear()
+            self._recovered = self._recover()
         return self._recovered.state
 
 

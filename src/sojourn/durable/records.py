@@ -13,10 +13,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DamagedError, FormatError, NotStorableError
 from ._build import crc32c
+
+if TYPE_CHECKING:
+    from .files import Files
 
 FORMAT = 1
 """The version of the whole: file names, first lines, headers. Folders of a later one are refused."""
@@ -28,6 +31,8 @@ MAGIC = b"\xf5\xfa"
 HEADER = Struct("<2sBBIQ")
 CRC = Struct("<I")
 SIZE = HEADER.size + CRC.size
+PIECE = 2**22
+"""Bytes that are read at a time of a file that may be large."""
 MOST_BYTES = 2**31
 """No record is longer."""
 
@@ -79,9 +84,20 @@ class Broken(Exception):  # noqa: N818  (it never leaves this package)
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, allow_nan=False)
 
 
+_make_encoder: Any = getattr(json.encoder, "c_make_encoder", None)
+_encode = _make_encoder and _make_encoder(
+    None, _encoder.default, json.encoder.encode_basestring, None, ":", ",", False, False, False
+)
+"""What `_encoder` makes anew for each text: for a small one that takes most of the time."""
+
+
+def json_text(body: Any) -> str:
+    return "".join(_encode(body, 0)) if _encode else _encoder.encode(body)
+
+
 def json_bytes(body: Any) -> bytes:
     try:
-        data = _encoder.encode(body).encode()
+        data = json_text(body).encode()
     except UnicodeEncodeError as error:
         raise NotStorableError(
             f"text {error.object[error.start - 20 : error.end + 20]!r} has half a surrogate pair in it, "
@@ -112,6 +128,25 @@ def records(data: bytes, start: int, end: int, name: str) -> Iterator[Record]:
         if record is None:
             raise Broken(offset)
         yield record
+        offset = record.end
+
+
+def records_of_file(files: Files, what: str, name: str) -> Iterator[Record]:
+    """The records of a whole file, read piece by piece, since it may be larger than memory."""
+    size, data, start = files.size(name), files.read(name, 0, PIECE), 0
+    offset = start_of_records(data, what, name)
+    while start + offset < size:
+        need = offset + SIZE
+        if need <= len(data):
+            need += HEADER.unpack_from(data, offset)[3]
+        if need > len(data) and start + len(data) < size:
+            data = files.read(name, start + offset, max(PIECE, need - offset))
+            start, offset = start + offset, 0
+            continue
+        record = record_at(memoryview(data), offset, len(data), name)
+        if record is None:
+            raise Broken(start + offset)
+        yield record._replace(offset=start + offset, end=start + record.end)
         offset = record.end
 
 

@@ -158,6 +158,7 @@ class _Salvage:
             wait = state.untold.pop(row[0], None) or self._ended(row)
             if wait is not None:
                 wait._ending, wait._ended_at, wait._number, wait._row = row[6], row[7], number, row
+                state.leave(wait)
             state.next_number = number + 1
         state.last_stamp = max(state.last_stamp, stamp)
 

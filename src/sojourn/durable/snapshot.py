@@ -9,19 +9,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
+from heapq import merge
 from struct import error as StructError  # noqa: N812  (it is a class)
 from typing import Any
 
 from ..errors import DamagedError
-from ..rules import Event, Waiting
+from ..rules import Event
 from . import records as r
 from .files import Files
+from .rows import chunks, loaded, wait_row
 from .segments import snapshot_name
 from .state import Settings, State, number_of, remembered
 from .wait import Wait
 
 CHUNK = 2_000
 """Waits in one record."""
+
+Part = tuple[int, bytes]
+"""A type, and a body as it is written."""
 
 
 def write_snapshot(files: Files, segment: int, state: State) -> str:
@@ -32,8 +37,8 @@ def write_snapshot(files: Files, segment: int, state: State) -> str:
     file = files.append(draft)
     try:
         file.write(r.first_line("SNAPSHOT"))
-        for type_, body in parts(segment, state):
-            file.write(r.framed(type_, r.json_bytes(body), 0))
+        for type_, body in all_parts(segment, state):
+            file.write(r.framed(type_, body, 0))
         file.sync()
     except OSError:
         file.close()
@@ -55,16 +60,15 @@ def remove_drafts(files: Files) -> None:
 def read_snapshot(files: Files, segment: int, state: State) -> None:
     """Bring a new state to the start of that segment; `DamagedError` if the file is not whole."""
     name = snapshot_name(segment)
-    data = files.read(name)
-    type_ = None
+    type_, reached = None, 0
     try:
-        for record in r.records(data, r.start_of_records(data, "SNAPSHOT", name), len(data), name):
-            type_ = record.type
-            _LOADERS[type_](state, *r.read_body(record.body))
+        for record in r.records_of_file(files, "SNAPSHOT", name):
+            type_, reached = record.type, record.end
+            load_part(state, type_, record.body)
     except r.Broken as broken:
         raise r.damaged(name, broken.offset) from None
     if type_ != r.SNAPSHOT_END:
-        raise r.damaged(name, len(data))
+        raise r.damaged(name, reached)
 
 
 def head_of(files: Files, segment: int) -> tuple[Settings, list[tuple[int, str]]] | None:
@@ -82,34 +86,66 @@ def head_of(files: Files, segment: int) -> tuple[Settings, list[tuple[int, str]]
     return Settings(**settings), [(number, toml) for number, toml in plans]
 
 
-def parts(segment: int, state: State) -> Iterator[r.Entry]:
+def load_part(state: State, type_: int, body: memoryview | bytes) -> None:
+    _LOADERS[type_](state, *r.read_body(body))
+
+
+def all_parts(segment: int, state: State) -> Iterator[Part]:
     """The records of a snapshot."""
+    yield _head_part(segment, state)
+    for rows in chunks(_rows(state, state.waits, True), CHUNK):
+        yield _rows_part(rows)
+    yield from _small_parts(state, _rows(state, state.untold, False))
+    yield r.SNAPSHOT_END, b"[]"
+
+
+def parts_beside_index(segment: int, state: State) -> Iterator[Part]:
+    """Of these, what the index has no rows for."""
+    yield _head_part(segment, state)
+    yield from _small_parts(state, (text for _, text in _rows_in_memory(state.untold)))
+
+
+def _head_part(segment: int, state: State) -> Part:
     plans = [[number, toml] for toml, number in state.plan_numbers.items()]
     numbers = [state.last_stamp, state.next_seq, state.next_number, state.clock_steps, state.grace_until]
     counts, settings, uses = dict(state.counts), state.settings._asdict(), sorted((+state.plan_uses).items())
-    yield r.SNAPSHOT, [segment, numbers, counts, settings, plans, state.rules, state.held, state.next_plan, uses]
-    for waits in (state.waits, state.untold):
-        for chunk in _chunks(waits.values()):
-            yield r.SNAPSHOT_WAITS, [[_wait_row(wait) for wait in chunk]]
-    for signals in _chunks(() if state.memory is None else remembered(state.memory)):
-        yield r.SNAPSHOT_MEMORY, [[_signal_row(event) for event in signals]]
-    for ended in _chunks(state._ended_ids):
-        yield r.SNAPSHOT_IDS, [[_ended_row(wait) for wait in ended], []]
-    for known in _chunks(state._signal_order):
-        yield r.SNAPSHOT_IDS, [[], list(known)]
-    yield r.SNAPSHOT_END, []
+    body = [segment, numbers, counts, settings, plans, state.rules, state.held, state.next_plan, uses]
+    return _part(r.SNAPSHOT, body)
 
 
-def _wait_row(wait: Wait) -> list[Any]:
-    progress = None if wait._progress is None else wait._progress.to_state()
-    ended = None if wait._ending is None else [wait._ending, wait._ended_at, wait._by]
-    times = (wait.opened_at, wait.deadline, wait.within_ms, wait._cancelled_at)
-    return [wait.seq, wait.given_id, wait.keys, wait._plan_number, *times, wait.payload, progress, ended]
+def _small_parts(state: State, untold: Iterator[str]) -> Iterator[Part]:
+    for rows in chunks(untold, CHUNK):
+        yield _rows_part(rows)
+    for signals in chunks(() if state.memory is None else remembered(state.memory), CHUNK):
+        yield _part(r.SNAPSHOT_MEMORY, [[_signal_row(event) for event in signals]])
+    for ended in chunks(state._ended_ids, CHUNK):
+        yield _part(r.SNAPSHOT_IDS, [[_ended_row(wait) for wait in ended], []])
+    for known in chunks(state._signal_order, CHUNK):
+        yield _part(r.SNAPSHOT_IDS, [[], known])
 
 
-def _ended_row(wait: Wait) -> list[Any] | int:
-    """Of one that is still to be told, which is among the waits, only its number."""
-    return wait.seq if wait._row is None else [*_wait_row(wait), wait._number, wait._row]
+def _part(type_: int, body: Any) -> Part:
+    return type_, r.json_bytes(body)
+
+
+def _rows_part(rows: list[str]) -> Part:
+    return r.SNAPSHOT_WAITS, f"[[{','.join(rows)}]]".encode()
+
+
+def _rows(state: State, waits: dict[int, Wait], are_pending: bool) -> Iterator[str]:
+    """All rows of pending waits, or of untold ones, by number: from memory, and from the index."""
+    here, there = _rows_in_memory(waits), iter(list[tuple[int, str]]())
+    if state.cold is not None and (are_pending or state.cold.cancels):
+        there = ((seq, text) for seq, text, is_pending in state.cold.rows() if is_pending == are_pending)
+    return (text for _, text in merge(here, there))
+
+
+def _rows_in_memory(waits: dict[int, Wait]) -> Iterator[tuple[int, str]]:
+    return ((seq, r.json_text(wait_row(waits[seq]))) for seq in sorted(waits))
+
+
+def _ended_row(wait: Wait) -> list[Any]:
+    return [*wait_row(wait), wait._number, wait._row]
 
 
 def _signal_row(event: Event) -> list[Any]:
@@ -139,40 +175,25 @@ def _head(
 
 
 def _load_waits(state: State, rows: list[list[Any]]) -> None:
+    pending = [row for row in rows if row[10] is None]
+    state.pending += len(pending)
+    if state.cold is None:
+        for row in pending:
+            state.enter(loaded(state, row))
+    else:
+        state.cold.index.put_new(pending, 0)
     for row in rows:
-        wait = _loaded(state, row)
-        if wait._ending is None:
-            state.enter(wait)
-        else:
-            state.untold[wait.seq] = wait
+        if row[10] is not None:
+            state.untold[row[0]] = loaded(state, row)
 
 
-def _load_ids(state: State, ended: list[list[Any] | int], known: list[list[Any]]) -> None:
-    for one in ended:
-        state._ended_ids.append(state.untold[one] if isinstance(one, int) else _loaded_told(state, *one))
+def _load_ids(state: State, ended: list[list[Any]], known: list[list[Any]]) -> None:
+    for *row, number, told in ended:
+        wait = loaded(state, row)
+        wait._number, wait._row = number, told
+        state._ended_ids.append(wait)
     for stamp, given_id in known:
         state.know_signal(given_id, stamp)
-
-
-def _loaded(state: State, row: list[Any]) -> Wait:
-    seq, given_id, keys, plan_number, opened_at, deadline, within_ms, cancelled_at, payload, progress, ended = row
-    wait = state.new_wait(seq, plan_number)
-    wait.given_id, wait.keys, wait.payload = given_id, tuple(keys), payload
-    wait.opened_at, wait.deadline, wait.within_ms, wait._cancelled_at = opened_at, deadline, within_ms, cancelled_at
-    if progress is not None:
-        wait._progress = Waiting.from_state(wait._plan.rule, progress)
-    if ended is not None:
-        wait._ending, wait._ended_at, wait._by = ended
-    if given_id is not None:
-        state.ids[given_id] = wait
-    return wait
-
-
-def _loaded_told(state: State, *row: Any) -> Wait:
-    *about, number, told = row
-    wait = _loaded(state, about)
-    wait._number, wait._row = number, told
-    return wait
 
 
 def _load_memory(state: State, rows: list[list[Any]]) -> None:
@@ -185,17 +206,6 @@ def _load_memory(state: State, rows: list[list[Any]]) -> None:
 
 def _end(state: State) -> None:
     """All of it was there."""
-
-
-def _chunks(items: Any) -> Iterator[list[Any]]:
-    chunk = []
-    for item in items:
-        chunk.append(item)
-        if len(chunk) == CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
 
 
 _LOADERS: dict[int, Any] = {

@@ -15,16 +15,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DamagedError
-from ..hub._law import hear, last_instant, unmet
+from ..hub._law import hear, hear_single, last_instant, unmet
 from ..hub._memory import Memory
 from ..hub._plan import Plan
 from ..rules import Event, Rule
 from . import records as r
 from .due import Due
 from .wait import Wait
+from .where import Where
 
 if TYPE_CHECKING:
     from ..rules.outcome import Ending
+    from .cold import Cold
     from .wait import Owner
 
 
@@ -43,8 +45,9 @@ class Settings(NamedTuple):
 class State:
     """Rules, pending waits, remembered signals and ids, and the next numbers.
 
-    Invariants (`check`): a wait is on the lists of its keys and expected in `due` iff it is pending; what has ended is
-    `untold` until a record tells it; numbers of outcomes have no gaps.
+    Invariants (`check`): a wait is on the lists of its keys and expected in `due` iff it is pending and in memory; what
+    has ended is `untold` until a record tells it; numbers of outcomes have no gaps. All pending waits are in memory,
+    unless there is a `cold` part: then whoever looks for one asks it first.
     """
 
     def __init__(self, owner: Owner | None = None, known: dict[int, Wait] | None = None) -> None:
@@ -60,7 +63,12 @@ class State:
         """The plan of each registered rule, by name: the last one registered."""
         self.reads_values = False
         """Whether a rule reads more of a signal than its kind."""
+        self.cold: Cold | None = None
+        self.pending = 0
+        self.shifts = 0
+        """How many records have moved deadlines of many."""
         self.waits: dict[int, Wait] = {}
+        """The pending ones in memory."""
         self.by_key: dict[str, dict[int, Wait] | Wait] = {}
         self.ids: dict[str, Wait] = {}
         self.signal_ids: set[str] = set()
@@ -144,10 +152,14 @@ class State:
         ids: list[str | None] | None,
         payloads: list[Any] | None,
     ) -> list[Wait]:
-        opened = []
+        opened: list[Wait] = []
         self.next_seq = first_seq + len(keys)
+        self.pending += len(keys)
         deadline = stamp + within_ms
         self.plan_uses[plan_number] += len(keys)
+        is_bare = ids is None and payloads is None and self.memory is None and not self._known
+        if is_bare and set(map(type, keys)) == {str}:
+            return self._open_bare(stamp, first_seq, plan_number, within_ms, keys)  # type: ignore[arg-type]
         for i, key in enumerate(keys):
             wait = self.new_wait(first_seq + i, plan_number)
             wait.keys = (key,) if isinstance(key, str) else tuple(key)
@@ -156,6 +168,9 @@ class State:
             if ids is not None and (given_id := ids[i]) is not None:
                 wait.given_id = given_id
                 self.ids[given_id] = wait
+            if self.cold is not None:
+                self.cold.opened(wait.keys)
+                self.cold.changed.add(wait.seq)
             self.enter(wait)
             opened.append(wait)
             if self.memory is not None:
@@ -163,6 +178,28 @@ class State:
                 for event in self.memory.recall(looks, stamp, wait):  # type: ignore[arg-type]
                     if wait._ending is None:
                         hear(wait, event)
+        return opened
+
+    def _open_bare(self, stamp: int, first_seq: int, plan_number: int, within_ms: int, keys: list[str]) -> list[Wait]:
+        """The same for waits that are no more than their key, which are most: a restart opens millions of them."""
+        waits, by_key, plan, deadline = self.waits, self.by_key, self.plans[plan_number], stamp + within_ms
+        seqs = range(first_seq, self.next_seq)
+        if self.cold is not None:
+            self.cold.opened(keys)
+            self.cold.changed.update(seqs)
+        opened = []
+        for seq, key in zip(seqs, keys, strict=True):
+            wait = Wait.__new__(Wait)
+            wait.seq, wait._state, wait._plan_number, wait._plan = seq, self, plan_number, plan
+            wait.opened_at, wait.deadline, wait.within_ms, wait._due = stamp, deadline, within_ms, deadline
+            wait._callbacks = wait._progress = wait._cancelled_at = wait._ending = wait._by = wait._row = None
+            wait.given_id = wait.payload = None
+            wait._is_told, wait.keys = False, (key,)
+            waits[seq] = wait
+            if by_key.setdefault(key, wait) is not wait:
+                self._join(key, wait)
+            opened.append(wait)
+        self.due.add_all(deadline, seqs)
         return opened
 
     def _signal(
@@ -176,6 +213,12 @@ class State:
         ats: list[int | None] | None,
     ) -> int:
         before = len(self.fresh)
+        if self.grace_until is None:
+            self.bring_in(keys)
+        is_bare = sources is None and values is None and ids is None and ats is None
+        if is_bare and self.grace_until is None and self.memory is None and isinstance(kinds, str):
+            self._spread_bare(stamp, kinds, keys)
+            return len(self.fresh) - before
         for i, key in enumerate(keys):
             kind = kinds if isinstance(kinds, str) else kinds[i]
             if ids is not None and (given_id := ids[i]) is not None:
@@ -192,17 +235,31 @@ class State:
 
     def _spread(self, at: int, key: str, kind: str, source: Any, value: Any, before_seq: int) -> None:
         """Let a signal count for all who waited on its key when it came; if it was held, for those who recall it."""
+        if self.memory is None and key not in self.by_key:
+            return
         event = Event(key, kind, at, source, number_of(value))
         if self.memory is not None:
             self.memory.keep(event, self.memory.look(key))
-        found = self.by_key.get(key)
-        if found is None:
-            return
-        for wait in (found,) if isinstance(found, Wait) else tuple(found.values()):
+        for wait in tuple(self._watching(key)):
             plan = wait._plan
-            is_heard = wait.seq < before_seq or self._recalls(wait, at)
-            if is_heard and kind in plan.kinds and plan.refusal(event) is None:
+            if kind not in plan.kinds or not (wait.seq < before_seq or self._recalls(wait, at)):
+                continue
+            if plan.single is not None:
+                hear_single(wait, at)
+            elif plan.refusal(event) is None:
+                self.note_change(wait.seq)
                 hear(wait, event)
+
+    def _spread_bare(self, stamp: int, kind: str, keys: list[str]) -> None:
+        """The same for many signals that are no more than their kind: the commonest case."""
+        watching, end = self.by_key.get, self.end
+        for key in keys:
+            there = watching(key)
+            if type(there) is Wait and there._plan.single == kind:
+                if stamp <= there._due:  # as `hear_single` has it: no wait is opened after the last record
+                    end(there, "completed", stamp, kind)
+            elif there is not None:
+                self._spread(stamp, key, kind, None, None, self.next_seq)
 
     def _recalls(self, wait: Wait, at: int) -> bool:
         """Whether a wait that came while a signal was held finds it in the memory."""
@@ -210,7 +267,7 @@ class State:
 
     def _extend(self, stamp: int, seq: int, deadline: int) -> bool:
         self._release(stamp)
-        wait = self.waits.get(seq)
+        wait = self.get(seq)
         if wait is None or not self.can_move(wait, stamp):
             return False
         wait._extend_to(deadline, stamp)
@@ -218,7 +275,7 @@ class State:
 
     def _cancel(self, stamp: int, seq: int) -> bool:
         self._release(stamp)
-        wait = self.waits.get(seq)
+        wait = self.get(seq)
         return wait is not None and self._cancel_one(wait, stamp)
 
     def _cancel_one(self, wait: Wait, stamp: int) -> bool:
@@ -232,30 +289,57 @@ class State:
 
     def _cancel_where(self, stamp: int, rule: str | None, key_prefix: str | None) -> int:
         self._release(stamp)
+        if self.cold is None:
+            return self._cancel_all(stamp, rule, key_prefix)
+        self.cold.prepare(stamp)
+        count = self.cold.cancel(self._where(rule, key_prefix, stamp), stamp)
+        self.pending -= count
+        self.counts["cancelled"] += count
+        return count + self._cancel_all(stamp, rule, key_prefix)
+
+    def _cancel_all(self, stamp: int, rule: str | None, key_prefix: str | None) -> int:
         return sum([self._cancel_one(wait, stamp) for wait in list(self.matching(rule, key_prefix))])
 
     def _shift(self, stamp: int, rule: str | None, key_prefix: str | None, by_ms: int) -> int:
         self._release(stamp)
+        self.shifts += 1
+        count = 0
+        if self.cold is not None:
+            self.cold.prepare(stamp)
+            count = self.cold.shift(self._where(rule, key_prefix, stamp), stamp, by_ms, self.shifts)
         found = [wait for wait in self.matching(rule, key_prefix) if self.can_move(wait, stamp)]
         for wait in found:
             wait._extend_to(wait.deadline + by_ms, stamp)
-        return len(found)
+        return count + len(found)
 
     def _tell(self, stamp: int, first_number: int, rows: list[list[Any]]) -> list[Wait]:
         if first_number != self.next_number:
             raise DamagedError(f"outcome {first_number} was told where {self.next_number} comes next: one is missing")
-        told = []
+        told, untold, uses = [], self.untold, Counter[int]()
+        if self.cold is not None:
+            self.cold.to_be_told([row[0] for row in rows])
         for row in rows:
-            wait = self.untold.pop(row[0], None) or self._expired(row[0])
+            wait = untold.pop(row[0], None) or self._expired(row[0])
             if wait is None or row[6] != wait._ending or row[7] != wait._ended_at:
                 raise DamagedError(f"outcome {self.next_number} {row!r} is not what the law says of {wait!r}")
             wait._number, wait._row = self.next_number, row
             self.next_number += 1
             told.append(wait)
             if wait.given_id is None:
-                self._leave_plan(wait._plan_number)
+                uses[wait._plan_number] += 1
+            else:
+                self._ended_ids.append(wait)
+        for number, count in uses.items():
+            self._leave_plan(number, count)
         self._forget_ids(stamp)
         return told
+
+    def leave(self, wait: Wait) -> None:
+        """One has been told: it is known by its id for a while, if it has one."""
+        if wait.given_id is None:
+            self._leave_plan(wait._plan_number)
+        else:
+            self._ended_ids.append(wait)
 
     def _expired(self, seq: int) -> Wait | None:
         """Only being told ends what falls due."""
@@ -275,12 +359,13 @@ class State:
         """Let the signals held so far count, in the order of their times."""
         if self.held:
             held, self.held = sorted(self.held, key=lambda signal: signal[0]), []
+            self.bring_in([signal[1] for signal in held])
             for signal in held:
                 self._spread(*signal)
 
-    def _leave_plan(self, number: int) -> None:
-        """One wait less has it. Conditions that nobody waits for any more are not kept, or their number would grow."""
-        self.plan_uses[number] -= 1
+    def _leave_plan(self, number: int, count: int = 1) -> None:
+        """Fewer waits have it. Conditions that nobody waits for any more are not kept, or their number would grow."""
+        self.plan_uses[number] -= count
         if not self.plan_uses[number]:
             self._forget_plan(number)
 
@@ -293,18 +378,62 @@ class State:
     # What others ask
 
     def matching(self, rule: str | None, key_prefix: str | None) -> Iterator[Wait]:
-        """The pending waits of a rule, on a key that starts so."""
+        """The pending waits in memory of a rule, on a key that starts so."""
         for wait in self.waits.values():
             if (rule is None or wait._plan.rule.name == rule) and (
                 key_prefix is None or any(key.startswith(key_prefix) for key in wait.keys)
             ):
                 yield wait
 
+    def has_matching(self, rule: str | None, key_prefix: str | None) -> bool:
+        """Whether there may be one, anywhere."""
+        if self.cold is not None and self.cold.index.has_any(self._where(rule, key_prefix)):
+            return True
+        return any(self.matching(rule, key_prefix))
+
+    def count_matching(self, rule: str | None, key_prefix: str | None, stamp: int, can: Callable[[Wait], bool]) -> int:
+        """How many of them, anywhere, can be cancelled or moved."""
+        count = 0
+        if self.cold is not None:
+            self.cold.prepare(stamp)
+            count = len(self.cold.seqs(self._where(rule, key_prefix, stamp)))
+        return count + sum(map(can, self.matching(rule, key_prefix)))
+
+    def listed(self, key: str | None, rule: str | None, due_before: int | None) -> Iterable[Wait]:
+        """The pending waits, from wherever they are: on a key, of a rule, with deadlines before a time."""
+        if key is not None:
+            found = self.watching(key)
+        else:
+            if self.cold is not None:
+                self.cold.where(self._where(rule, None)._replace(due_before=due_before))
+            found = self.waits.values()
+        return [
+            wait
+            for wait in found
+            if (rule is None or wait.rule == rule) and (due_before is None or wait.deadline < due_before)
+        ]
+
+    def _where(self, rule: str | None, key_prefix: str | None, due_from: int | None = None) -> Where:
+        plans = None
+        if rule is not None:
+            plans = [number for number, plan in self.plans.items() if plan.rule.name == rule]
+        return Where(plans, key_prefix, due_from)
+
     def can_move(self, wait: Wait, stamp: int) -> bool:
         """Whether its deadline can still be moved."""
         return wait._cancelled_at is None and stamp <= wait.deadline
 
+    def bring_in(self, keys: Iterable[str]) -> None:
+        """Have all in memory that wait on these."""
+        if self.cold is not None:
+            self.cold.on_keys(keys)
+
     def watching(self, key: str) -> Iterable[Wait]:
+        """Who waits on a key, from wherever they are."""
+        self.bring_in((key,))
+        return self._watching(key)
+
+    def _watching(self, key: str) -> Iterable[Wait]:
         found = self.by_key.get(key, ())
         return (found,) if isinstance(found, Wait) else found.values() if isinstance(found, dict) else ()
 
@@ -312,17 +441,34 @@ class State:
         """By the id that it was given, or by the number that stands for one."""
         if wait_id.startswith("#") and wait_id[1:].isdigit():
             seq = int(wait_id[1:])
-            return self.waits.get(seq) or self.untold.get(seq)
-        return self.ids.get(wait_id)
+            return self.get(seq) or self.untold.get(seq)
+        return self.of_id(wait_id)
+
+    def get(self, seq: int) -> Wait | None:
+        """A pending wait by its number, from wherever it is."""
+        if self.cold is not None and seq not in self.waits:
+            self.cold.of_seqs((seq,))
+        return self.waits.get(seq)
+
+    def of_id(self, given_id: str) -> Wait | None:
+        """The wait, pending or ended, that was given this id, from wherever it is."""
+        if self.cold is not None and given_id not in self.ids:
+            self.cold.of_id(given_id)
+        return self.ids.get(given_id)
 
     def expire(self, now_ms: int, most: int) -> list[Wait]:
         """End what is over by now, at most so many; nothing while the grace lasts."""
         ended: list[Wait] = []
+        if self.cold is not None and self.grace_until is None:
+            self.cold.due(now_ms - 1, most)
+            now_ms = min(now_ms, self.cold.near[0] + 1)
         while self.grace_until is None and len(ended) < most:
             first = self.due.first()
             if first is None or first >= now_ms:
                 break
             for seq in self.due.at(first, most - len(ended)):
+                if self.cold is not None and (first, seq) > self.cold.near:
+                    return ended  # those before it have not come in yet
                 wait = self.waits[seq]
                 self.end(wait, *unmet(wait))
                 ended.append(wait)
@@ -354,42 +500,57 @@ class State:
 
     def enter(self, wait: Wait) -> None:
         """Take a pending wait in."""
-        seq, by_key = wait.seq, self.by_key
-        self.waits[seq] = wait
+        self.waits[wait.seq] = wait
         for key in wait.keys:
-            there = by_key.get(key)
-            if there is None:
-                by_key[key] = wait
-            elif isinstance(there, dict):
-                there[seq] = wait
-            else:
-                by_key[key] = {there.seq: there, seq: wait}
+            if self.by_key.setdefault(key, wait) is not wait:
+                self._join(key, wait)
         wait._due = last_instant(wait)
-        self.due.add(wait._due, seq)
+        self.due.add(wait._due, wait.seq)
+
+    def _join(self, key: str, wait: Wait) -> None:
+        """Somebody else waits on this key, too."""
+        there = self.by_key[key]
+        if isinstance(there, dict):
+            there[wait.seq] = wait
+        else:
+            self.by_key[key] = {there.seq: there, wait.seq: wait}
 
     def expect_end(self, wait: Wait) -> None:
         """Its last instant has moved."""
+        self.note_change(wait.seq)
         self.due.remove(wait._due, wait.seq)
         wait._due = last_instant(wait)
         self.due.add(wait._due, wait.seq)
 
     def end(self, wait: Wait, ending: Ending, at: int, by: str | None) -> None:
         """Where every wait ends, once. It stays untold until a record tells it."""
-        seq, by_key = wait.seq, self.by_key
+        seq = wait.seq
         self.untold[seq] = wait  # first: whatever interrupts this, it is in one place or the other
         del self.waits[seq]
+        self.pending -= 1
         for key in wait.keys:
-            there = by_key[key]
-            if isinstance(there, dict) and len(there) > 1:
-                del there[seq]
-            else:
-                del by_key[key]
+            self.unlist(key, seq)
         self.due.remove(wait._due, seq)
+        if (cold := self.cold) is not None:
+            cold.ended(seq)
         wait._ending, wait._ended_at, wait._by = ending, at, by
         self.counts[ending] += 1
         self.fresh.append(wait)
-        if wait.given_id is not None:
-            self._ended_ids.append(wait)
+
+    def unlist(self, key: str, seq: int) -> None:
+        """Take a wait off the list of a key."""
+        there = self.by_key[key]
+        if type(there) is dict and len(there) > 1:
+            del there[seq]
+            return
+        del self.by_key[key]
+        if self.cold is not None and self.cold.partial:
+            self.cold.partial.discard(key)
+
+    def note_change(self, seq: int) -> None:
+        """A wait is not what the index has of it."""
+        if self.cold is not None:
+            self.cold.changed.add(seq)
 
     # Ids
 
@@ -403,7 +564,7 @@ class State:
     def _forget_ids(self, stamp: int) -> None:
         """Let go of the ids of waits that ended long ago, or are too many."""
         oldest, ended = stamp - self.settings.ids_ms, self._ended_ids
-        while ended and ended[0]._row is not None:
+        while ended:
             if ended[0]._ended_at >= oldest and len(ended) <= self.settings.ids_most:
                 break
             wait = ended.popleft()
@@ -414,20 +575,22 @@ class State:
     def check(self) -> None:
         """Prove the invariants."""
         assert self.waits.keys().isdisjoint(self.untold)
-        listed = {(key, wait.seq) for key in self.by_key for wait in self.watching(key)}
+        listed = {(key, wait.seq) for key in self.by_key for wait in self._watching(key)}
         assert listed == {(key, wait.seq) for wait in self.waits.values() for key in wait.keys}
         assert all(wait._due == last_instant(wait) for wait in self.waits.values())
         assert all(wait._ending is None for wait in self.waits.values())
         assert all(wait._ending is not None for wait in self.untold.values())
         assert all(wait.given_id == given_id for given_id, wait in self.ids.items())
-        assert +self.plan_uses == Counter(wait._plan_number for wait in self._holders_of_plans())
-        told = sum(self.counts.values()) - len(self.untold)
+        cold_plans, cancelled = (Counter[int](), 0) if self.cold is None else self.cold.check()
+        assert +self.plan_uses == cold_plans + Counter(wait._plan_number for wait in self._holders_of_plans())
+        told = sum(self.counts.values()) - len(self.untold) - cancelled
         assert self.next_number == told + 1
-        assert self.next_seq == len(self.waits) + sum(self.counts.values()) + 1
+        assert self.next_seq == self.pending + sum(self.counts.values()) + 1
+        assert self.cold is not None or self.pending == len(self.waits)
 
     def _holders_of_plans(self) -> Iterator[Wait]:
         yield from self.waits.values()
-        yield from (wait for wait in self.untold.values() if wait.given_id is None)
+        yield from self.untold.values()
         yield from self._ended_ids
 
 

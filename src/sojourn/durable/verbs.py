@@ -115,7 +115,7 @@ class Verbs:
         return perform
 
     def _check_room(self, more: int) -> None:
-        pending = len(self._state.waits)
+        pending = self._state.pending
         if self._max_pending is not None and pending + more > self._max_pending:
             raise HubFullError(
                 f"hub {self._engine.name!r} holds {pending:,} pending waits, and max_pending allows "
@@ -139,17 +139,18 @@ class Verbs:
         return perform
 
     def pending(self, wait: Wait | str) -> Wait | None:
-        found = self._state.waits.get(wait.seq) if isinstance(wait, Wait) else self._state.find(wait)
+        found = self._state.get(wait.seq) if isinstance(wait, Wait) else self._state.find(wait)
         return None if found is None or found._ending is not None else found
 
     def cancel_where(self, rule: str | None, key_prefix: str | None, dry_run: bool) -> Callable[[int], int]:
         check_where(rule, key_prefix)
 
         def perform(stamp: int) -> int:
-            found = self._state.matching(rule, key_prefix)
             if dry_run:
-                return sum(stamp <= wait._due for wait in found)
-            return int(self._engine.record(r.CANCEL_WHERE, [stamp, rule, key_prefix])) if any(found) else 0
+                return self._state.count_matching(rule, key_prefix, stamp, lambda wait: stamp <= wait._due)
+            if not self._state.has_matching(rule, key_prefix):
+                return 0
+            return int(self._engine.record(r.CANCEL_WHERE, [stamp, rule, key_prefix]))
 
         return perform
 
@@ -158,10 +159,12 @@ class Verbs:
         ms = door.by_ms(by)
 
         def perform(stamp: int) -> int:
-            found = self._state.matching(rule, key_prefix)
+            state = self._state
             if dry_run:
-                return sum(self._state.can_move(wait, stamp) for wait in found)
-            return int(self._engine.record(r.SHIFT, [stamp, rule, key_prefix, ms])) if any(found) else 0
+                return state.count_matching(rule, key_prefix, stamp, lambda wait: state.can_move(wait, stamp))
+            if not state.has_matching(rule, key_prefix):
+                return 0
+            return int(self._engine.record(r.SHIFT, [stamp, rule, key_prefix, ms]))
 
         return perform
 
@@ -173,7 +176,11 @@ class Verbs:
         ids: Iterable[str | None] | None,
         ats: Iterable[int | None] | None,
     ) -> Callable[[int], int]:
-        rows = [door.signal_of(signal) for signal in signals]
+        given_signals = list(signals)
+        bare = door.bare_columns(given_signals) if ids is None and ats is None else None
+        if bare is not None:
+            return lambda stamp: self._signalled_bare(given_signals, bare, stamp)
+        rows = [door.signal_of(signal) for signal in given_signals]
         id_column = door.column("ids", ids, len(rows))
         if id_column is not None:
             id_column = [door.id_text("id", given) for given in id_column]
@@ -194,6 +201,10 @@ class Verbs:
 
         return perform
 
+    def _signalled_bare(self, signals: list[Any], columns: list[Any], stamp: int) -> int:
+        self._check_readable([(*signal, None, None) for signal in signals] if self._state.reads_values else [], stamp)
+        return int(self._engine.record(r.SIGNAL, [stamp, *columns, None, None]))
+
     def _check_times(self, ats: Sequence[int | None]) -> None:
         state = self._state
         for at in ats:
@@ -213,6 +224,7 @@ class Verbs:
         """Refuse signals that a rule of those who wait cannot read, before anybody has heard of them."""
         if not self._state.reads_values:
             return
+        self._state.bring_in([row[0] for row in rows])
         for key, kind, source, value in rows:
             event = Event(key, kind, stamp, source, number_of(value))
             for wait in self._state.watching(key):
@@ -240,7 +252,7 @@ class Batch:
         for i, given_id in enumerate(self._ids):
             if given_id is None:
                 continue
-            if (wait := state.ids.get(given_id)) is not None:
+            if (wait := state.of_id(given_id)) is not None:
                 self._check_same(wait, i)
                 self._known[i] = wait
             elif (earlier := places.setdefault(given_id, i)) != i:

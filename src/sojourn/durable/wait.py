@@ -76,6 +76,7 @@ class Wait:
     """
 
     __slots__ = (
+        "__weakref__",
         "_by",
         "_callbacks",
         "_cancelled_at",

@@ -46,6 +46,12 @@ def hear(wait: Judged, event: Event) -> bool:
     return event.at <= last_instant(wait) and count(wait, event)
 
 
+def hear_single(wait: Judged, at: int) -> bool:
+    """`hear`, for a wait on a single signal: of this only the time matters."""
+    at = max(at, wait.opened_at)
+    return at <= last_instant(wait) and wait._complete(at)
+
+
 def count(wait: Judged, event: Event) -> bool:
     """Let an event that is in time count; True if that completed the wait."""
     rule = wait._plan.rule

@@ -115,7 +115,7 @@ class LocalReplay:
         return tally(decided, self._job.what_if, self._job.rules)
 
     def _parts(self) -> Iterator[Part]:
-        return self._job.source.parts(self._job.plan.dictionary_columns)
+        return self._job.source.parts(self._job.plan.dictionary_columns, self._memory // 4)
 
     def _run(self, outlet: Outlet, aside: QuarantineOutlet) -> Done:
         job = self._job

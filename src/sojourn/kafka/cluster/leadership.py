@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from ..log import Log
-from ..requests.fetch_session import NEVER, FetchSession
+from ..requests.fetch_session import LONG_AGO, FetchSession
 from .metadata import PartitionState
 
 UNKNOWN = -1
@@ -22,7 +22,7 @@ class Follower:
         self.caught_up_ms = caught_up_ms
         """When it last had all that the leader had at the time of some fetch; counts only while it is behind."""
         self.session: FetchSession | None = None
-        self._fetched_ms = NEVER
+        self._fetched_ms = LONG_AGO
         self._leader_end = UNKNOWN
 
     def fetched(self, offset: int, start_offset: int, now: int, leader_end: int) -> None:
@@ -50,7 +50,7 @@ class Leadership:
         self.epoch = state.leader_epoch
         self.epoch_start = log.end_offset
         self.followers = {
-            replica: Follower(now if replica in state.isr else NEVER) for replica in state.replicas if replica != me
+            replica: Follower(now if replica in state.isr else LONG_AGO) for replica in state.replicas if replica != me
         }
         self.isr: frozenset[int] = frozenset(state.isr)
         self.partition_epoch = state.partition_epoch
@@ -91,7 +91,7 @@ class Leadership:
         """Whether a follower may be in sync: it has all that is committed and the start of this epoch, and has fetched
         since `since_ms`."""
         follower = self.followers[broker]
-        fetched_ms = NEVER if follower.session is None else follower.session.fetched_ms
+        fetched_ms = LONG_AGO if follower.session is None else follower.session.fetched_ms
         return (
             broker not in self.isr
             and fetched_ms >= since_ms

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..topic import TopicPartition
 from .fetch import FetchResult, Position
 
-NEVER = -(2**62)
+LONG_AGO = -(2**62)
 """A time before all others."""
 
 Results = dict[TopicPartition, FetchResult]
@@ -46,7 +46,7 @@ class FetchSession:
         self.follower = follower
         self.key = ("session", follower, fetcher)
         """What its fetches watch in the purgatory: one key, however many partitions."""
-        self.fetched_ms = NEVER
+        self.fetched_ms = LONG_AGO
         self.positions: dict[TopicPartition, Position] = {}
         self.changed: dict[TopicPartition, None] = {}
         """Those to look at, the longest unanswered first."""

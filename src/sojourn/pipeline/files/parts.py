@@ -13,7 +13,9 @@ from ..schema import QUARANTINE
 from . import meanings
 from .csv_records import Records
 from .csv_text import CsvFile, under
+from .json_text import read_block
 from .options import CsvFormat
+from .texts import json_blocks
 
 ROWS_AT_ONCE = 1 << 20
 """About how many rows a part of a table has: enough for Arrow to be quick, and little to hold."""
@@ -79,6 +81,22 @@ class CsvPart:
         return ReadLog(under(self.names if columns is None else columns, rows.table), rows.quarantine())
 
 
+@dataclass(frozen=True)
+class JsonPart:
+    """Some lines of a file, as columns of this schema."""
+
+    lines: bytes
+    schema: pa.Schema
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.schema.names)
+
+    def read(self, columns: Collection[str] | None = None) -> ReadLog:
+        rows = read_block(self.lines, self.schema)
+        return ReadLog(rows.table if columns is None else rows.table.select(list(columns)), rows.quarantine())
+
+
 def table_parts(log: ReadLog) -> Iterator[Part]:
     """What has been read, in parts: at least one, which has the lines that cannot be read."""
     yield TablePart(log._replace(events=log.events.slice(0, ROWS_AT_ONCE)))
@@ -120,6 +138,12 @@ def csv_parts(paths: Collection[str], format: CsvFormat, names: list[str]) -> It
         file = CsvFile(path, format)
         for records in file.records():
             yield CsvPart(file, records, names)
+
+
+def json_parts(paths: Collection[str], schema: pa.Schema) -> Iterator[Part]:
+    """Files block by block, all with these columns."""
+    for lines in json_blocks(paths):
+        yield JsonPart(lines, schema)
 
 
 def nothing() -> pa.Table:

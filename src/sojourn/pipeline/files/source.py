@@ -19,8 +19,9 @@ from pyarrow import dataset
 
 from ...errors import SourceError
 from . import meanings, texts, xes
+from .blocks import PACKED
 from .options import CsvFormat
-from .parts import Part, csv_names, csv_parts, dataset_parts, nothing, table_parts
+from .parts import Part, TablePart, csv_names, csv_parts, dataset_parts, json_parts, nothing, table_parts
 from .parts import ReadLog as ReadLog
 
 FORMATS = {
@@ -73,8 +74,11 @@ class Source:
             raise SourceError(f"format {self.format!r} needs Spark; without it there are {', '.join(_READERS)}")
         return reader(self)
 
-    def parts(self, dictionary_columns: Collection[str] = ()) -> Iterator[Part]:
-        """The log part by part; there is at least one. The columns that are named have few different values."""
+    def parts(self, dictionary_columns: Collection[str] = (), memory: int | None = None) -> Iterator[Part]:
+        """The log part by part; there is at least one. The columns that are named have few different values.
+
+        What has to be read whole to know its columns is read twice, if it may need more than `memory`.
+        """
         if self.format in _DATASETS:
             _refuse_options(self)
             yield from dataset_parts(_dataset(self, dictionary_columns))
@@ -83,8 +87,10 @@ class Source:
             names = csv_names(paths, format)
             check_any(names, self)
             yield from csv_parts(paths, format, names)
-        else:
+        elif memory is None or self.format not in _TWICE or sum(map(_unpacked_most, files_at(self.path))) < memory:
             yield from table_parts(self.read())
+        else:
+            yield from _TWICE[self.format](self)
 
     @property
     def size(self) -> int:
@@ -202,6 +208,27 @@ def _from_xes(source: Source) -> ReadLog:
     return ReadLog(xes.united([xes.read_table(file) for file in files_of(source.path)]), nothing())
 
 
+def _json_parts(source: Source) -> Iterator[Part]:
+    paths = files_of(source.path)
+    schema = texts.json_schema(paths, source.options)
+    check_any(schema.names, source)
+    return json_parts(paths, schema)
+
+
+def _xes_parts(source: Source) -> Iterator[Part]:
+    _refuse_options(source)
+    paths = files_of(source.path)
+    schema = xes.common_schema(chunk.schema for path in paths for chunk in xes.read_chunks(path))
+    for path in paths:
+        for chunk in xes.read_chunks(path):
+            yield TablePart(ReadLog(xes.fitted(chunk, schema), nothing()))
+
+
+def _unpacked_most(path: str) -> int:
+    """How many bytes the rows of a file may take up, roughly: texts as texts, ten times that if they are packed."""
+    return os.path.getsize(path) * (10 if path.lower().endswith(tuple(PACKED)) else 1)
+
+
 def _refuse_options(source: Source) -> None:
     if source.options:
         names = ", ".join(source.options)
@@ -209,6 +236,7 @@ def _refuse_options(source: Source) -> None:
 
 
 _DATASETS = ("parquet", "orc", "arrow")
+_TWICE: dict[str, Callable[[Source], Iterator[Part]]] = {"json": _json_parts, "xes": _xes_parts}
 _READERS: dict[str, Callable[[Source], ReadLog]] = {
     "parquet": _from_dataset,
     "csv": _from_text,

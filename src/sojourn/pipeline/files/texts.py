@@ -49,14 +49,20 @@ def _read_csv_file(path: str, format: CsvFormat) -> list[Rows]:
 def read_json(paths: Sequence[str], options: Mapping[str, str]) -> Rows:
     """All fields of some files as columns; a second time where the first one shows that types are mixed."""
     check_json_options(options)
-    parts = _in_order(read_block, _json_blocks(paths))
+    parts = _in_order(read_block, json_blocks(paths))
     schema = settled(common_schema(part.table.schema for part in parts))
     if not all(fits(part.table, schema) for part in parts):
-        parts = _in_order(lambda block: read_block(block, schema), _json_blocks(paths))
+        parts = _in_order(lambda block: read_block(block, schema), json_blocks(paths))
     return united_rows(parts, schema)
 
 
-def _json_blocks(paths: Iterable[str]) -> Iterator[bytes]:
+def json_schema(paths: Sequence[str], options: Mapping[str, str]) -> pa.Schema:
+    """All fields of some files as columns, with types that have room for the values of all."""
+    check_json_options(options)
+    return settled(common_schema(_in_order(lambda block: read_block(block).table.schema, json_blocks(paths))))
+
+
+def json_blocks(paths: Iterable[str]) -> Iterator[bytes]:
     """Blocks that end with a line."""
     for path in paths:
         rest = b""

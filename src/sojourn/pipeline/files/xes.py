@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 from xml.parsers import expat
@@ -23,6 +23,7 @@ COLUMNS = {"key": "case:concept:name", "kind": "concept:name", "at": "time:times
 
 _NUMBERS = {pa.int64(), pa.float64()}
 EVENTS_PER_CHUNK = 100_000
+BYTES_AT_ONCE = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
 
 Row = dict[str, Any]
@@ -30,17 +31,20 @@ Row = dict[str, Any]
 
 def read_table(path: str | Path) -> pa.Table:
     """All events of an XES file, each with its trace's attributes, in the order of the file."""
-    chunks: list[pa.Table] = []
-    reader = _Reader(lambda rows: chunks.append(_table(rows)))
+    return united(list(read_chunks(path)))
+
+
+def read_chunks(path: str | Path) -> Iterator[pa.Table]:
+    """The same, some traces at a time."""
     with _opened(path) as file:
         try:
-            reader.parse(file)
+            for rows in _Reader().chunks(file):
+                yield _table(rows)
         except expat.ExpatError as error:
             reason = expat.errors.messages[error.code]
             raise SourceError(f"{path}, line {error.lineno}: this is not XML: {reason}") from None
         except (gzip.BadGzipFile, zlib.error, EOFError, _NotXes) as error:
             raise SourceError(f"{path}: {error}") from None
-    return united(chunks)
 
 
 class _NotXes(Exception):  # noqa: N818  (it never leaves this module)
@@ -48,21 +52,26 @@ class _NotXes(Exception):  # noqa: N818  (it never leaves this module)
 
 
 class _Reader:
-    """Rows out of the parser's calls; `flush` gets them in chunks, never in the middle of a trace."""
+    """Rows out of the parser's calls."""
 
-    def __init__(self, flush: Callable[[list[Row]], object]) -> None:
-        self._flush = flush
+    def __init__(self) -> None:
         self._open: list[str] = []
         self._rows: list[Row] = []
         self._trace: Row = {}
         self._trace_starts = 0
+        self._full: list[list[Row]] = []
 
-    def parse(self, file: BinaryIO) -> None:
+    def chunks(self, file: BinaryIO) -> Iterator[list[Row]]:
+        """Rows of whole traces; at least one chunk, which may be empty."""
         parser = expat.ParserCreate()
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.ParseFile(file)
-        self._flush(self._rows)
+        while data := file.read(BYTES_AT_ONCE):
+            parser.Parse(data)
+            yield from self._full
+            self._full = []
+        parser.Parse(b"", True)
+        yield self._rows
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         tag = name.rpartition(":")[2]
@@ -89,7 +98,7 @@ class _Reader:
         for row in self._rows[self._trace_starts :]:
             row.update(self._trace)
         if len(self._rows) >= EVENTS_PER_CHUNK:
-            self._flush(self._rows)
+            self._full.append(self._rows)
             self._rows = []
 
 
@@ -121,21 +130,38 @@ def _array(values: list[Any]) -> pa.Array:
 
 
 def united(chunks: list[pa.Table]) -> pa.Table:
-    """One table; a column whose chunks differ in type is text, unless all are numbers."""
-    types: dict[str, set[pa.DataType]] = {}
-    for chunk in chunks:
-        for field in chunk.schema:
-            types.setdefault(field.name, set()).add(field.type)
-    mixed = {name for name, found in types.items() if len(found) > 1 and not found <= _NUMBERS}
-    return pa.concat_tables([_as_text(chunk, mixed) for chunk in chunks], promote_options="permissive")
+    """One table."""
+    schema = common_schema(chunk.schema for chunk in chunks)
+    return pa.concat_tables([fitted(chunk, schema) for chunk in chunks])
 
 
-def _as_text(chunk: pa.Table, names: set[str]) -> pa.Table:
-    for place, field in enumerate(chunk.schema):
-        if field.name in names and not pa.types.is_string(field.type):
-            texts = [None if value is None else str(value) for value in chunk.column(place).to_pylist()]
-            chunk = chunk.set_column(place, field.name, pa.array(texts, pa.string()))
-    return chunk
+def common_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:
+    """The columns of all chunks; one whose chunks differ in type is text, unless all are numbers."""
+    types: dict[str, pa.DataType] = {}
+    for schema in schemas:
+        for field in schema:
+            known = types.setdefault(field.name, field.type)
+            if pa.types.is_null(known) or {known, field.type} == _NUMBERS:
+                types[field.name] = pa.float64() if {known, field.type} == _NUMBERS else field.type
+            elif known != field.type and not pa.types.is_null(field.type):
+                types[field.name] = pa.string()
+    return pa.schema(list(types.items()))
+
+
+def fitted(chunk: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A chunk with the columns and types of a schema that has room for it."""
+    there = set(chunk.column_names)
+    columns = [
+        _cast(chunk[field.name], field.type) if field.name in there else pa.nulls(len(chunk), field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema) if len(schema) else chunk
+
+
+def _cast(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | pa.Array:
+    if pa.types.is_string(kind) and not pa.types.is_string(values.type):
+        return pa.array([None if value is None else str(value) for value in values.to_pylist()], kind)
+    return values.cast(kind, safe=False)
 
 
 def _opened(path: str | Path) -> BinaryIO:

@@ -1,0 +1,108 @@
+"""Bugs for the index of a durable hub: the log is the truth, and a wait is the same wherever it is."""
+
+from __future__ import annotations
+
+from .mutant import Mutant
+
+ROOM = "src/sojourn/durable"
+
+MUTANTS = [
+    Mutant(
+        "the index is trusted over the log",
+        f"{ROOM}/recovery.py",
+        "        offset = start.offset if header.segment == start.segment else 0\n",
+        "        if state.cold is not None and state.cold.index.mark is not None and until is None:\n"
+        "            continue\n"
+        "        offset = start.offset if header.segment == start.segment else 0\n",
+    ),
+    Mutant(
+        "an index of another log is used",
+        f"{ROOM}/recovery.py",
+        "if mark is None or index.is_broken or Header(*mark.header) not in found:",
+        "if mark is None or index.is_broken:",
+    ),
+    Mutant(
+        "an index ahead of its log is used",
+        f"{ROOM}/recovery.py",
+        "    return place if place.offset <= end else None\n",
+        "    return place\n",
+    ),
+    Mutant(
+        "an index that was not closed before the machine was is used",
+        f"{ROOM}/index.py",
+        ' or not (is_sealed or self._about("boot") == boot())',
+        "",
+    ),
+    Mutant(
+        "an index that was damaged at rest is used",
+        f"{ROOM}/index.py",
+        "        if not is_whole:\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "rows of the index are not checked",
+        f"{ROOM}/index.py",
+        "        if crc32(text.encode()) != crc:\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "a row counts though its wait has changed",
+        f"{ROOM}/cold.py",
+        "return not (seq in state.waits or seq in self.changed or",
+        "return not (seq in state.waits or",
+    ),
+    Mutant(
+        "a row counts while it is written anew",
+        f"{ROOM}/cold.py",
+        " or seq in self.frozen or seq in state.untold)",
+        " or seq in state.untold)",
+    ),
+    Mutant(
+        "what ended stays in the index",
+        f"{ROOM}/cold.py",
+        "            index.remove(sorted(gone))\n",
+        "",
+    ),
+    Mutant(
+        "waits that somebody holds leave memory",
+        f"{ROOM}/cold.py",
+        "        if (kept := held()) is not None:",
+        "        if (kept := held()) is None and False:",
+    ),
+    Mutant(
+        "a signal reaches only those in memory",
+        f"{ROOM}/cold.py",
+        "(key in self.partial if key in by_key else may_have(key))",
+        "(key not in by_key and may_have(key))",
+    ),
+    Mutant(
+        "what is due in the index does not come in",
+        f"{ROOM}/cold.py",
+        "            self.near = instant_of(row), seq\n",
+        "            self.near = until, LAST\n",
+    ),
+    Mutant(
+        "what was moved in the index is not",
+        f"{ROOM}/cold.py",
+        "                wait.deadline += sweep.by_ms\n",
+        "",
+    ),
+    Mutant(
+        "what was moved is moved again",
+        f"{ROOM}/cold.py",
+        "rows = [row for _, shifts, row in self.index.of_seqs(found) if shifts < sweep.number]",
+        "rows = [row for _, shifts, row in self.index.of_seqs(found)]",
+    ),
+    Mutant(
+        "a filter forgets the ids",
+        f"{ROOM}/index.py",
+        '        renewed.add(ID + given_id for given_id in self._column("by_id", "id"))\n',
+        "",
+    ),
+    Mutant(
+        "an index that failed is asked again",
+        f"{ROOM}/engine.py",
+        "        if self._is_stale or self.index.is_broken:\n            self._rebuild()\n        self.state",
+        "        if self._is_stale:\n            self._rebuild()\n        self.state",
+    ),
+]
