@@ -134,7 +134,7 @@ def replays() -> str:
 def streams() -> str:
     """Events per second."""
     found = _measured("stream")
-    sizes = found.sizes("sojourn", "stream")
+    sizes = [n for n in found.sizes("sojourn", "stream") if found.get("sojourn", n, "steady", workload="stream")]
     rows = [
         [
             f"{n:,}",

@@ -134,6 +134,8 @@ def test_undoing_a_shift_moves_back_those_that_it_had_moved_and_no_others(shop: 
     assert (undone.act, undone.of, undone.waits, act.note) == ("undo", act.number, 1, "night")
     assert (first.deadline, second.deadline) == (before[0] - 7_200_000, before[1])
     shop.check()
+    shop.clock.advance(1_001)
+    assert endings(shop) == {"a": ("expired", first.deadline), "b": ("expired", second.deadline)}
 
 
 def test_what_an_undone_shift_leaves_no_time_expires_then_and_not_before(shop: Scene) -> None:

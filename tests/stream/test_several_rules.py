@@ -135,7 +135,7 @@ def test_rules_come_and_go_at_the_newest_event_that_was_read(
     random, added = Random(seed), renamed(other, "added")
     log = long_log(random)
     batches = list(micro_batches(log, late, random))
-    cut = random.randrange(len(batches) + 1)
+    cut = random.randrange(len(batches) - 1)  # before the last two, whose watermark is of no event
     run = Run(shape_of(chosen), random)
     for batch, watermark in batches[:cut]:
         run.step(batch, watermark)

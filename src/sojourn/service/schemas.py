@@ -169,7 +169,6 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "RuleStats": _object(
         ("pending", "completed", "expired", "cancelled"),
-        more=False,
         **dict.fromkeys(("pending", "completed", "expired", "cancelled"), _COUNT),
     ),
     "Problem": _object(

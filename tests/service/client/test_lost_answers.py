@@ -165,6 +165,7 @@ def test_a_full_hub_is_said_at_once(tmp_path: Any) -> None:
     scene = RemoteScene(tmp_path, limits=Limits(pending=1))
     try:
         scene.wait("a")
+        scene.hub._transport._pause = lambda seconds: pytest.fail("it would be asked again")
         with pytest.raises(sj.HubFullError, match="max_pending allows 1"):
             scene.wait("b")
     finally:

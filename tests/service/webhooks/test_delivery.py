@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,20 @@ def test_only_what_is_wanted_is_sent(tmp_path: Path) -> None:
         await scene.advance(2 * 3_600_000)
         assert [body["data"]["key"] for _, _, body in scene.receiver().got] == ["c"]
         assert (await scene.webhooks.standing(scene.webhooks.list()[0].id))["after"] == 3
+
+    play(tmp_path, act)
+
+
+def test_a_rule_alone_and_an_ending_alone_choose_too(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        await scene.webhooks.add(URL, rule="shipped")
+        await scene.webhooks.add("https://example.org/expired", outcomes=["expired"])
+        await scene.end("a")
+        await scene.end("b", rule=SHIPPED, kind="packed")
+        scene.hub.wait("c", "paid", 10)
+        await scene.advance(1_000)
+        assert scene.receiver().numbers == [2]
+        assert scene.receiver("https://example.org/expired").numbers == [3]
 
     play(tmp_path, act)
 
@@ -136,10 +151,13 @@ def test_a_dead_letter_is_sent_again_when_somebody_asks(tmp_path: Path) -> None:
         await scene.end("a")
         await scene.advance(4 * DAY_MS)
         scene.receiver().otherwise = OK
+        scene.receiver().answers = [DOWN]
         before = len(scene.receiver().got)
         assert await scene.webhooks.retry(hook.id, 1) == 1
         await scene.turn()
-        assert scene.receiver().numbers[before:] == [1]
+        assert [one.status for one in await scene.webhooks.deliveries(hook.id)] == ["waiting"]  # as if it were new
+        await scene.advance(10_000)
+        assert scene.receiver().numbers[before:] == [1, 1]
         assert [one.status for one in await scene.webhooks.deliveries(hook.id)] == ["delivered"]
         assert await scene.webhooks.retry(hook.id, 1) == 0
 
@@ -338,7 +356,8 @@ def test_a_backup_has_the_webhooks_with_their_secrets_and_cursors(tmp_path: Path
         copy = tmp_path / "copy"
         backup(scene.folder, copy)
         assert copy_store(scene.folder, copy)
-        (kept,) = Store(copy).webhooks()
+        with closing(Store(copy)) as store:
+            (kept,) = store.webhooks()
         assert (kept.id, kept.secret, kept.cursor) == (hook.id, hook.secret, 1)
         assert (copy / "webhooks.sqlite").stat().st_mode & 0o077 == 0
 
@@ -350,6 +369,7 @@ def test_a_folder_without_webhooks_has_none_to_copy(tmp_path: Path) -> None:
 
 
 def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
-    Store(tmp_path)._db.execute("PRAGMA user_version = 7").close()
+    with closing(Store(tmp_path)) as store:
+        store._db.execute("PRAGMA user_version = 7")
     with pytest.raises(sj.FormatError, match="has version 7"):
         Store(tmp_path)

@@ -46,6 +46,11 @@ class MicroBatch(NamedTuple):
     stream: str
     number: int
 
+    @property
+    def key(self) -> str:
+        """The same whenever the micro-batch is repeated, and no other one's."""
+        return f"{self.stream}/{self.number}"
+
 
 Deliver = Callable[[DataFrame, str, MicroBatch], None]
 """Takes the outcomes of a micro-batch, under the name of their table."""

@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute
 
 from ...durable.horizon import horizon
 from ...durable.wait import Wait
+from ...errors import OutcomesGoneError
 from ..problems import Problem
 from .forecast import forecast
 from .on_disk import OnDisk
@@ -28,7 +29,7 @@ WEEK_MS = 7 * 86_400_000
 FRESH_S = 15.0
 """How old a history may be before it is read again, when somebody asks; longer where reading takes long."""
 FRESH_TIMES = 10
-RECALLED = 50_000
+RECALLED = 20_000
 """Outcomes of before that are counted at the start."""
 DISK_S = 5.0
 MINUTE_MS = 60_000
@@ -44,6 +45,7 @@ class Insight:
         self._history: History | None = None
         self._read_at = self._took_s = 0.0
         self._reading: asyncio.Task[History] | None = None
+        self._recalling: asyncio.Task[None] | None = None
         self._child: asyncio.subprocess.Process | None = None
         self._shared: tuple[float, tuple[int, int] | None, dict[str, Any]] = (0.0, None, {})
         self._on_disk = OnDisk()
@@ -65,14 +67,21 @@ class Insight:
             self.pulse.note(waits)
 
         outcomes.on_told = told
-        with suppress(Exception):  # older ones may be gone, by retention; then the picture begins later
-            async for one in self._service.hub.outcomes(max(0, outcomes.last - RECALLED)):
+        self._recalling = asyncio.create_task(self._recall(outcomes.last))
+
+    async def _recall(self, last: int) -> None:
+        """Count what was told before the start: in the background, since nobody has to wait for that."""
+        with suppress(OutcomesGoneError):  # by retention: then the picture begins later
+            async for one in self._service.hub.outcomes(max(0, last - RECALLED)):
+                if one.number > last:
+                    return
                 self.pulse.recall([one])
 
     async def stop(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.wait([self._reading])
+        for task in (self._reading, self._recalling):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])
         await self._end_child()
         await self._on_disk.stop()
 

@@ -80,12 +80,16 @@ function card(name) {
     slider.value = String(Math.round((tried / longest()) * 1000));
     slider.setAttribute("aria-valuetext", f.span(tried));
     picture.redraw();
-    const [, middle, low, high] = share(tried);
+    tell(share(tried).slice(1));
+    clearTimeout(asking);
+    asking = setTimeout(exact, 250);
+  }
+
+  // at first from the curve as it is drawn, then exactly
+  function tell([middle, low, high]) {
     const now = rule.within_ms ? share(rule.within_ms)[1] : null;
     const change = now === null || tried === rule.within_ms ? "" : `, ${middle >= now ? "+" : "−"}${Math.abs((middle - now) * 100).toFixed(1)} points`;
     put(answer, `With ${f.span(tried)}, `, h("b", {}, f.percent(middle)), ` would complete (${f.percent(low)} to ${f.percent(high)}${change}).`);
-    clearTimeout(asking);
-    asking = setTimeout(exact, 250);
   }
 
   async function exact() {
@@ -93,6 +97,7 @@ function card(name) {
       const within = tried;
       const { deadlines: [one] } = await api.post("v1/what-if", { rule: name, within: [within] });
       if (within !== tried) return;
+      if (one.share) tell(one.share);
       say(detail, `Of ${f.count(rule.opened)} in the last week: ${f.count(one.completed)} completed, ${f.count(one.expired)} expired, ${f.count(one.cancelled)} cancelled, ${f.count(one.pending)} still pending${one.unknown ? `, ${f.count(one.unknown)} unknown` : ""}.`);
     } catch (error) {
       refused(error);

@@ -50,7 +50,7 @@ export function drawer(wait_id, changed) {
     put(body,
       h("p", { class: "chips" }, h("span", { class: `chip ${wait.status}` }, wait.status), h("span", { class: "chip" }, wait.rule ?? "no rule"),
         since !== undefined && wait.status === "pending" ? h("span", { class: "chip stopped" }, "clock stopped") : null),
-      h("p", { class: "explained", id: "explained" }, sentence),
+      h("p", { class: "explained", id: "explained" }, sentence.replace(/(\ds)\d+ms/, "$1")),
       picture.box,
       outlook ? expected(outlook) : outlook === undefined ? h("p", { class: "dim" }, "Looking at how long such waits take…") : null,
       wait.status === "pending" ? (acts ??= actions(wait)) : null,
