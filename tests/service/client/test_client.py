@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import subprocess
 import sys
 import threading
@@ -99,6 +100,27 @@ def test_an_outcome_that_is_there_before_anybody_waits_for_it_is_not_missed(scen
     scene.advance(200)
     again.add_done_callback(scene.note)
     assert scene.told == [("w", "expired", 100)]
+
+
+def test_an_outcome_that_overtakes_the_answer_is_not_missed(scene: RemoteScene) -> None:
+    scene.hub.wait("k", "paid", 100, id="w")
+    pending = json.loads(scene.hub._transport.ask("GET", "/v1/waits/w").body)
+    scene.signal("k", "paid")
+    (told,) = scene.hub.outcomes()
+    known = scene.hub._verbs.known
+    gc.collect()
+    with known.listening():  # an answer is under way, and the stream is quicker
+        known.tell(told)
+        wait = known.handle(pending, is_live=True)
+    assert wait._told == told
+    assert known._meanwhile == {}
+
+
+def test_the_stream_goes_on_from_the_last_outcome_it_told_of(scene: RemoteScene) -> None:
+    for key in "ab":
+        scene.wait(key)
+        scene.signal(key, "paid")
+    assert scene.hub._verbs.events.cursor == scene.hub.stats().last_number == 2
 
 
 def test_a_thread_waits_for_an_outcome_that_another_brings(scene: RemoteScene) -> None:
