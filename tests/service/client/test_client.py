@@ -135,11 +135,21 @@ def test_a_thread_waits_for_an_outcome_that_another_brings(scene: RemoteScene) -
         scene.hub.wait("l", "paid", "1 h").result(0)
 
 
-def test_a_callback_may_use_the_client_it_is_called_by(scene: RemoteScene) -> None:
+def test_a_callback_may_use_the_client_it_is_called_by(scene: RemoteScene, monkeypatch: Any) -> None:
+    events = scene.hub._verbs.events
+    awaited, by_itself = events.await_number, []
+
+    def await_number(number: int, timeout_s: float) -> bool:
+        by_itself.append(events.is_here())
+        return awaited(number, timeout_s)
+
+    monkeypatch.setattr(events, "await_number", await_number)
     last = scene.wait("b", "go", id="b")
     scene.wait("a", "go", id="a", callback=lambda wait: scene.signal("b", "go"))
     assert scene.signal("a", "go") == 1
     assert last.result(GUARD_S).outcome == "completed"
+    assert by_itself
+    assert not any(by_itself)
 
 
 def test_closing_tells_those_who_wait_and_leaves_the_waits(scene: RemoteScene) -> None:
