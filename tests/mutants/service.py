@@ -98,22 +98,10 @@ MUTANTS = [
         "if rule is None or told.rule]",
     ),
     Mutant(
-        "ready before the folder is read",
-        f"{ROOM}/endpoint.py",
-        "        if self.needs_hub and not service.is_ready:\n",
-        "        if False:\n",
-    ),
-    Mutant(
         "an escaped slash parts a path",
         f"{ROOM}/endpoint.py",
         '    parts = raw.split(b"/")[1:]\n    return [unquote_to_bytes(part) for part in parts] if b"%" in raw else parts\n',
         '    return unquote_to_bytes(raw).split(b"/")[1:]\n',
-    ),
-    Mutant(
-        "counts by rule forget who has ended",
-        f"{ROOM}/tally.py",
-        "            self._pending[name] -= 1\n",
-        "",
     ),
     Mutant(
         "with a full disk nothing can be read",

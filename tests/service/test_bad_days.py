@@ -56,16 +56,19 @@ async def test_while_the_disk_is_full_writes_are_refused_and_reads_go_on(scene: 
     log = scene.service.hub._engine.log
     commit = log.commit
 
-    def full(group: Any) -> None:
+    def full(*asked: Any) -> None:
+        log.failure = OSError("no space left")
         raise DiskError("the disk is full")
 
-    log.commit = full  # type: ignore[method-assign]
+    start_segment = log.start_segment
+    log.commit = log.start_segment = full  # type: ignore[method-assign,assignment]
     refused = await scene.ask("PUT", "/v1/waits/b", PAID)
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     batch = await scene.ask("POST", "/v1/batch", json.dumps({"wait": {**PAID, "id": "c"}}))
     assert batch.status_code == 503
-    log.commit = commit  # type: ignore[method-assign]
     assert (await scene.ask("GET", "/v1/waits/a")).json()["status"] == "pending"
+    assert (await scene.ask("GET", "/v1/stats")).json()["is_failing"] is True
+    log.commit, log.start_segment = commit, start_segment  # type: ignore[method-assign]
     assert (await scene.ask("PUT", "/v1/waits/b", PAID)).status_code == 201
     assert (await scene.ask("GET", "/v1/stats")).json()["rules"]["wait"]["pending"] == 2
 

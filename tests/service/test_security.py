@@ -121,11 +121,12 @@ def test_tokens_guard_the_short_way_too_and_failures_are_logged_with_their_trace
     trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     with running(tmp_path / "data", environment=environment) as service:
         assert service.ask("PUT", "/v1/waits/a", PAID)[0] == 401
-        assert service.ask("PUT", "/v1/waits/a", PAID, bearer(READ) | {"traceparent": trace})[0] == 403
+        assert service.ask("PUT", "/v1/waits/a", PAID, bearer(READ))[0] == 403
+        assert service.ask("PUT", "/v1/waits/b", PAID, bearer(READ) | {"traceparent": trace})[0] == 403
         assert service.ask("PUT", "/v1/waits/a", PAID, bearer(WRITE))[0] == 201
         service.stop()
-    (logged,) = [json.loads(line) for line in service.said if '"status": 403' in line]
-    assert (logged["trace_id"], logged["path"]) == ("4bf92f3577b34da6a3ce929d0e0e4736", "/v1/waits/a")
+    _, logged = [json.loads(line) for line in service.said if '"status": 403' in line]
+    assert (logged["trace_id"], logged["path"]) == ("4bf92f3577b34da6a3ce929d0e0e4736", "/v1/waits/b")
     assert WRITE not in "\n".join(service.said)
 
 

@@ -107,6 +107,18 @@ def test_what_is_not_http_and_who_goes_away_harm_nobody(service: Running) -> Non
     assert service.ask("GET", "/readyz")[0] == 200
 
 
+def test_whoever_takes_for_ever_to_send_a_request_is_told_so(tmp_path: Path) -> None:
+    with running(tmp_path / "data", "--max-request", "1") as service:
+        stream, slow = Stream(service), service.connect()
+        slow.sendall(b"PUT /v1/waits/a HTTP/1.1\r\nhost: loc")
+        assert b" 408 " in slow.recv(100)
+        slow.close()
+        service.ask("PUT", "/v1/waits/b", PAID)
+        service.ask("POST", "/v1/signals", {"key": "order-1", "kind": "paid"})
+        assert [event["operation_id"] for event in stream.events(1)] == ["b"]
+        stream.close()
+
+
 def test_a_head_without_end_is_cut_off(service: Running) -> None:
     with service.connect() as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n")
@@ -138,7 +150,8 @@ def test_sigterm_ends_streams_and_long_polls_and_leaves_in_peace(tmp_path: Path)
             pass
         assert service.stop() == 0
         polling.join()
-        assert stream.rest().startswith(b"")
+        assert stream.rest().endswith(b"0\r\n\r\n")  # its end, not only that of the connection
+        assert not [line for line in service.said if "timeout" in line]
         stream.close()
     with Hub("again", data=tmp_path / "data") as hub:
         assert [wait.id for wait in hub.list()] == ["a"]

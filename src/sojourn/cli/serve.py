@@ -74,6 +74,7 @@ def serve(
     max_connections: Annotated[int, typer.Option(help="Open connections.")] = 12_000,
     max_pending: Annotated[int | None, typer.Option(help="Pending waits.")] = None,
     max_rate: Annotated[int | None, typer.Option(help="Requests, or lines of a batch, per second and token.")] = None,
+    max_request: Annotated[int, typer.Option(metavar="SECONDS", help="How long a request may take to arrive.")] = 60,
     max_wait: Annotated[
         str, typer.Option(metavar="DURATION", help="How long a request may wait for something to happen.")
     ] = "5 min",
@@ -106,6 +107,7 @@ def serve(
             connections=max_connections,
             pending=max_pending,
             per_second=max_rate,
+            request_s=max_request,
             longest_wait_ms=duration_ms(max_wait),
         )
         settings = Settings(

@@ -17,12 +17,15 @@ from .front import Front
 from .problems import Problem
 from .routes import batch, clock, health, outcomes, rules, signals, waits
 from .service import Service
+from .ui import routes as ui
 
 
 def make_app(service: Service) -> Starlette:
     """The app of a service, which opens its folder when the app starts, and closes it when that stops."""
     routes: list[BaseRoute] = [*waits.routes, *signals.routes, *batch.routes, *outcomes.routes, *rules.routes]
     routes += [*clock.routes, *health.routes]
+    routes += ui.routes
+    service.add_insight()
     for part in service.parts:
         routes += part.routes
     _fill_in_allowed(routes)

@@ -17,6 +17,11 @@ PIECES_KEPT = 64
 """For those who follow at the same pace, which are most."""
 
 
+KEPT_MOST = 50_000
+"""Outcomes kept of what was read from the log, for those who are far behind; so many reads, for so long."""
+KEPT_READS, KEPT_S = 2, 60
+
+
 class Piece(NamedTuple):
     """The next events of a stream, as text, and where it goes on."""
 
@@ -33,6 +38,8 @@ class Feed:
         self._told = hub._engine.outcomes
         self._news: asyncio.Future[None] | None = None
         self._pieces: dict[tuple[int, str | None], Piece] = {}
+        self._kept: list[list[Told]] = []
+        self._forgetting: asyncio.TimerHandle | None = None
         self._following: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -42,6 +49,8 @@ class Feed:
         if self._following is not None:
             self._following.cancel()
             await asyncio.wait([self._following])
+        if self._forgetting is not None:
+            self._forgetting.cancel()
         self.wake()
 
     @property
@@ -79,7 +88,22 @@ class Feed:
         recent = told._recent
         if recent and recent[0][0] <= number + 1:
             return told.after(number)[:PIECE_MOST]
-        return (await asyncio.get_running_loop().run_in_executor(None, told.after, number))[:PIECE_MOST]
+        for kept in self._kept:
+            if kept[0].number <= number + 1 <= kept[-1].number:
+                place = number + 1 - kept[0].number
+                return kept[place : place + PIECE_MOST]
+        return (await self._read(number))[:PIECE_MOST]
+
+    async def _read(self, number: int) -> list[Told]:
+        """From the log: much at once, since a whole segment has to be read for it; what follows is kept for a while."""
+        loop = asyncio.get_running_loop()
+        read = (await loop.run_in_executor(None, self._told.after, number))[:KEPT_MOST]
+        if len(read) > PIECE_MOST:
+            self._kept = [read, *self._kept][:KEPT_READS]
+            if self._forgetting is not None:
+                self._forgetting.cancel()
+            self._forgetting = loop.call_later(KEPT_S, self._kept.clear)
+        return read
 
     async def piece(self, after: int, rule: str | None) -> Piece:
         """The next events of a stream that has heard everything up to that number."""

@@ -9,7 +9,7 @@ asked is checked by the same functions. benchmarks/service measures both.
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import uuid4
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -35,6 +35,7 @@ _TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-lengt
 _HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 MOST_HEAD_BYTES = 65_536
 """Of the first line and the headers of a request."""
+_CLOSE = b"connection: close\r\n"
 _PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 
@@ -63,6 +64,7 @@ class QuickProtocol(HttpToolsProtocol):
     service: Service
     reading_since: float | None = None
     """When the request that is being read began; None between requests."""
+    _date_of: ClassVar[list[Any]] = [None, b""]
     head_bytes = -1
     """How much of its head has come; -1 while none is being read."""
 
@@ -148,7 +150,7 @@ class QuickProtocol(HttpToolsProtocol):
             return
         request_id = uuid4().hex
         try:
-            status, data = response(answer, request_id, cycle.keep_alive)
+            status, data = response(answer, request_id, self._date() if cycle.keep_alive else _CLOSE)
             self.transport.write(data)
             self.service.counters.by_status[status] += 1
             if status >= 400 and self.service.settings.log_requests == "failed":
@@ -158,6 +160,14 @@ class QuickProtocol(HttpToolsProtocol):
                 self.transport.close()
             self.on_response_complete()
 
+    def _date(self) -> bytes:
+        """The header that says what time it is; uvicorn makes it anew each second."""
+        headers = self.server_state.default_headers
+        if headers is not self._date_of[0]:
+            self._date_of[:] = headers, b"".join(b"%b: %b\r\n" % header for header in headers)
+        date: bytes = self._date_of[1]
+        return date
+
     def _log(self, cycle: QuickCycle, status: int, request_id: str) -> None:
         method, path = ("POST", SIGNALS.decode()) if cycle.wait_id is None else ("PUT", f"/v1/waits/{cycle.wait_id}")
         fields = {"request_id": request_id, "method": method, "path": path, "status": status}
@@ -165,9 +175,8 @@ class QuickProtocol(HttpToolsProtocol):
         logger.info("request", extra={"fields": {**fields, "client": client}})
 
 
-def response(answer: Any, request_id: str, keeps_alive: bool) -> tuple[int, bytes]:
+def response(answer: Any, request_id: str, more: bytes) -> tuple[int, bytes]:
     """The status of an answer, and the answer as it goes to the socket."""
-    more = b"" if keeps_alive else b"connection: close\r\n"
     kind = b"application/json"
     if type(answer) is Opened:
         status, body = 201 if answer.is_new else 200, opened_bytes(answer)

@@ -51,7 +51,6 @@ class Server(uvicorn.Server):
                 access_log=False,
                 log_config=None,
                 server_header=False,
-                date_header=False,
                 ssl_certfile=certificate,
                 ssl_keyfile=key,
                 timeout_keep_alive=75,

@@ -27,6 +27,7 @@ from .tally import Tally
 if TYPE_CHECKING:
     from ..durable.state import State
     from ..durable.verbs import Verbs
+    from .insight.insight import Insight
 
 T = TypeVar("T")
 
@@ -64,6 +65,7 @@ class Service:
         self.gatherer = Gatherer(self)
         self._hub: AsyncDurableHub | None = None
         self._feed: Feed | None = None
+        self._insight: Insight | None = None
         self._opening: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
 
@@ -82,6 +84,20 @@ class Service:
         if self._feed is None:
             raise self.not_ready()
         return self._feed
+
+    @property
+    def insight(self) -> Insight:
+        if self._insight is None:
+            raise self.not_ready()
+        return self._insight
+
+    def add_insight(self) -> None:
+        """The part that counts and reads history; an app adds it."""
+        from .insight.insight import Insight  # noqa: PLC0415  (it asks for this module)
+
+        if self._insight is None:
+            self._insight = Insight(self)
+            self.parts.append(self._insight)
 
     def not_ready(self) -> Problem:
         why = f"the data folder cannot be opened: {self.failure}" if self.failure else "the data folder is being read"
@@ -186,7 +202,8 @@ class Service:
     async def stats(self) -> dict[str, Any]:
         """`DurableStats`, and the counts of each rule."""
         by_rule = await self.read(self.tally.by_rule)
-        stats = self.hub.stats()._asdict()
+        loop = asyncio.get_running_loop()
+        stats = (await loop.run_in_executor(None, self.hub.stats))._asdict()  # it waits for the disk, the loop must not
         overdue = stats.pop("overdue")
         return {
             **stats,

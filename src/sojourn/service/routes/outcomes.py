@@ -17,6 +17,8 @@ from ..shapes import json_bytes, outcome_shape
 
 PAGE = 1_000
 LONGEST_PAGE = 10_000
+LOOK_MOST = 50_000
+"""Outcomes looked at for one page: one of a rule may be short, or empty, before the last; `last` is where to go on."""
 EVENTS = "text/event-stream"
 KEEP_ALIVE_S = 15.0
 """A stream says so often that it is still there: proxies close what is silent."""
@@ -32,7 +34,7 @@ async def get(request: ApiRequest) -> Response:
     until = loop.time() + request.waiting_ms() / 1000
     found: list[dict[str, Any]] = []
     last = after
-    while len(found) < limit:
+    while len(found) < limit and last - after < LOOK_MOST:
         outcomes = await feed.after(last)
         for told in outcomes:
             last = told.number
