@@ -163,7 +163,7 @@ def test_closing_tells_those_who_wait_and_leaves_the_waits(scene: RemoteScene) -
             except sj.PurgatoryClosedError as error:
                 errors.append(error)
 
-        thread = threading.Thread(target=work)
+        thread = threading.Thread(target=work, daemon=True)
         thread.start()
         while len(wait._callbacks) < 2:
             thread.join(0.001)
