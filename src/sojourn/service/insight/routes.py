@@ -111,7 +111,8 @@ async def timeline_of(request: ApiRequest) -> Response:
 
 
 async def rules(request: ApiRequest) -> Response:
-    history = await request.service.insight.history()
+    request.allow("fresh")
+    history = await request.service.insight.history(fresh=request.flag("fresh"))
     loop = asyncio.get_running_loop()
     pictures = [await loop.run_in_executor(None, rule.picture) for rule in history.rules.values()]
     return answer({"as_of": history.as_of, "since": history.since, "hours": history.hours, "rules": pictures})
@@ -276,7 +277,14 @@ routes: list[BaseRoute] = [
     ),
     _route("GET", "/v1/waits/{id}/outlook", outlook, "How long such a wait takes from here", problems=(404, 409, 503)),
     _route("GET", "/v1/waits/{id}/timeline", timeline_of, "What has come for a wait", problems=(404,)),
-    _route("GET", "/v1/insight/rules", rules, "How long waits of each rule took, in the last week", problems=(503,)),
+    _route(
+        "GET",
+        "/v1/insight/rules",
+        rules,
+        "How long waits of each rule took, in the last week",
+        query=(Parameter("fresh", "Whether to read the folder anew.", {"type": "boolean"}),),
+        problems=(503,),
+    ),
     _route("POST", "/v1/what-if", what_if, "What other deadlines would have done", body=_WHAT_IF, problems=(404, 503)),
     _route("POST", "/v1/recommend", recommend, "The deadline for a share", body=_SHARE, problems=(404, 503)),
     _route("GET", "/v1/incidents", incidents, "What was done to many at once", tag="incidents"),
