@@ -246,6 +246,13 @@ def test_outcomes_are_read_from_a_cursor_in_pages_and_waited_for(scene: RemoteSc
         scene.hub.outcomes(after=-1)
 
 
+def test_pending_waits_are_listed_soonest_deadline_first(scene: RemoteScene) -> None:
+    for wait_id, within in (("late", 300), ("soon", 100), ("later", 400)):
+        scene.hub.wait("k", "paid", within, id=wait_id)
+    assert [wait.id for wait in scene.hub.list("k")] == ["soon", "late", "later"]
+    assert [wait.id for wait in scene.hub.list(due_before=300)] == ["soon"]
+
+
 def test_ids_with_every_character_are_found_again(scene: RemoteScene) -> None:
     for wait_id in ("a/b", "a b", "ä€", "%2F", "?x=1", "..", ".", "a#b", "a\nb", "a+b", 'a"b'):
         wait = scene.hub.wait("k/ä", "paid", "1 h", id=wait_id)
