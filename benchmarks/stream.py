@@ -11,16 +11,19 @@ from .runner import Part, Spec, Workload, by_name
 SLOW_N = 10_000
 """Pending with peers that run Python for each row; more would only take longer."""
 
+LIGHT = 100
+"""Events per second of the part `latency`, in the place of what is pending."""
+
 SPECS = by_name(
     Spec("sojourn"),
     Spec("ten_kinds", max_n=100_000),
     Spec("ten_rules", max_n=100_000),
     Spec("scala", max_n=100_000),
-    Spec("join", max_n=100_000),
-    Spec("rows", max_n=SLOW_N),
-    Spec("frames", max_n=SLOW_N),
-    Spec("apply_in_pandas", max_n=SLOW_N),
-    Spec("pyflink"),
+    Spec("join", max_n=100_000, parts=("load",)),
+    Spec("rows", max_n=SLOW_N, parts=("load",)),
+    Spec("frames", max_n=SLOW_N, parts=("load",)),
+    Spec("apply_in_pandas", max_n=SLOW_N, parts=("load",)),
+    Spec("pyflink", parts=("load",)),
 )
 SLOW = ("rows", "frames", "apply_in_pandas")
 WRONG = ("join",)
@@ -48,6 +51,9 @@ def _work(spec: Spec, part: str, n: int) -> dict[str, Any]:
     try:
         if spec.name == "pyflink":
             raise UnavailableError(NO_PYFLINK)
+        if part == "latency":
+            waits: dict[str, Any] = import_module(".streams.latency", __package__).measure(spec.name, n)
+            return waits
         measure = import_module(".streams.measure", __package__).measure
         times = 0 if spec.name in WRONG else RULES.get(spec.name, 1)
         answer: dict[str, Any] = measure(spec.name, n, is_slow=spec.name in SLOW, times=times)
@@ -56,4 +62,4 @@ def _work(spec: Spec, part: str, n: int) -> dict[str, Any]:
     return answer
 
 
-STREAM = Workload("stream", SPECS, {"load": Part(3)}, _work)
+STREAM = Workload("stream", SPECS, {"load": Part(3), "latency": Part(3, only_n=(LIGHT,))}, _work)

@@ -6,13 +6,27 @@ from collections.abc import Sequence
 
 from .report import join
 from .results import Results
-from .stream import PHASES, ROWS, SPECS
+from .stream import LIGHT, PHASES, ROWS, SPECS
 from .table import number, ratio, table
 
 
 def report(results: Results, sizes: Sequence[int]) -> str:
     """Rows a second under a steady load, and operations a second in a burst, at each size that was asked for."""
-    return join([*(_table(results, n) for n in sizes), *(_breakdown(results, n) for n in sizes)])
+    tables = [*(_table(results, n) for n in sizes), *(_breakdown(results, n) for n in sizes)]
+    return join([*tables, _latency(results)])
+
+
+def _latency(results: Results) -> str:
+    """From event to outcome, with a micro-batch every 100 ms; nothing if it was not measured."""
+
+    def ms(peer: str, field: str) -> float | None:
+        return results.get(peer, LIGHT, "latency", field, workload="stream")
+
+    measured = [peer for peer in SPECS if ms(peer, "p50_ms")]
+    rows = [[peer, number(ms(peer, "p50_ms")), number(ms(peer, "p99_ms"))] for peer in measured]
+    if not rows:
+        return ""
+    return f"{LIGHT} events per second, a micro-batch every 100 ms\n\n{table(['', 'median, ms', '99%, ms'], rows)}"
 
 
 def _breakdown(results: Results, n: int) -> str:
@@ -35,6 +49,8 @@ def _table(results: Results, n: int) -> str:
         return results.get(peer, n, op, workload="stream")
 
     measured = [peer for peer in SPECS if ns(peer, "steady")]
+    if not measured:
+        return ""
     rows = [
         [
             peer,

@@ -15,21 +15,26 @@ from ..child import UnavailableError
 from .events import FILES, LATE_MS, WITHIN_MS
 from .spark import SETTINGS
 
-SCRIPT = Path(__file__).with_name("by_hand.scala")
+SCRIPTS = [str(Path(__file__).with_name(name)) for name in ("by_hand.scala", "latency.scala")]
 LONGEST_S = 1800
 
 
 def run(events: Path, checkpoint: Path) -> list[dict[str, Any]]:
     """The reports of all micro-batches."""
+    given = map(str, (events, checkpoint, LATE_MS, WITHIN_MS, FILES))
+    printed = submitted("Main", events.parent / "by_hand", *given)
+    return [json.loads(line.removeprefix("REPORT ")) for line in printed.splitlines() if line.startswith("REPORT ")]
+
+
+def submitted(program: str, out: Path, *arguments: str) -> str:
+    """What a program prints; it is compiled into a folder."""
     home = Path(pyspark.__file__).parent
     options = [part for name, value in SETTINGS.items() for part in ("--conf", f"{name}={value}")]
-    given = map(str, (events, checkpoint, LATE_MS, WITHIN_MS, FILES))
-    jar = str(_compiled(home, events.parent / "by_hand"))
-    done = _done([str(home / "bin" / "spark-submit"), *options, "--class", "Main", jar, *given])
-    marked = [line for line in done.stdout.splitlines() if line.startswith("REPORT ")]
-    if not marked:
+    jar = str(_compiled(home, out))
+    done = _done([str(home / "bin" / "spark-submit"), *options, "--class", program, jar, *arguments])
+    if done.returncode or not done.stdout.strip():
         raise RuntimeError(f"Scala gives no figures: {(done.stdout + done.stderr).strip()[-300:]}")
-    return [json.loads(line.removeprefix("REPORT ")) for line in marked]
+    return done.stdout
 
 
 def _compiled(home: Path, out: Path) -> Path:
@@ -38,7 +43,7 @@ def _compiled(home: Path, out: Path) -> Path:
         raise UnavailableError("this PySpark has no Scala compiler")
     out.mkdir()
     jars = str(home / "jars" / "*")
-    done = _done(["java", "-cp", jars, "scala.tools.nsc.Main", "-usejavacp", "-d", str(out), str(SCRIPT)])
+    done = _done(["java", "-cp", jars, "scala.tools.nsc.Main", "-usejavacp", "-d", str(out), *SCRIPTS])
     if done.returncode:
         raise RuntimeError(f"Scala does not compile: {(done.stdout + done.stderr).strip()[-300:]}")
     return Path(shutil.make_archive(str(out), "zip", out)).rename(out.with_suffix(".jar"))

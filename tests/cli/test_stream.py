@@ -158,7 +158,8 @@ def test_sources_and_sinks_that_are_not_known_are_refused(spark: SparkSession, p
     ended = sojourn("stream", "--from", "ftp:x", *rest)
     assert (ended.code, ended.err) == (
         3,
-        "error: source 'ftp:x' is not known; there are file:FOLDER, kafka:HOST:PORT/TOPIC and rate:ROWS_PER_SECOND\n",
+        "error: source 'ftp:x' is not known; there are file:FOLDER, delta:FOLDER, iceberg:CATALOG.DATABASE.TABLE, "
+        "kafka:HOST:PORT/TOPIC and rate:ROWS_PER_SECOND\n",
     )
     ended = sojourn("stream", "--from", f"file:{place}/events", "--to", "void:x", *rest)
     assert ended.code == 3

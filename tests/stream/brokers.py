@@ -13,6 +13,7 @@ from typing import Any
 
 import confluent_kafka
 import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
 
 POM = Path(__file__).with_name("broker") / "pom.xml"
 LONGEST_S = 300
@@ -37,12 +38,23 @@ transaction.state.log.min.isr=1
 class Broker:
     """Where a broker is, and a producer to fill it with."""
 
-    def __init__(self, address: str, producer: confluent_kafka.Producer) -> None:
-        self.address, self._producer = address, producer
+    def __init__(self, address: str, producer: confluent_kafka.Producer, *, is_real: bool = False) -> None:
+        self.address, self._producer, self._is_real = address, producer, is_real
 
     def send(self, topic: str, *messages: str, partition: int = 0) -> None:
         for message in messages:
             self._producer.produce(topic, message, partition=partition)
+        assert self._producer.flush(LONGEST_S) == 0
+
+    def create_compacted(self, topic: str) -> None:
+        """A topic that keeps the last message of each key. The broker in the library has no topics of that kind."""
+        if self._is_real:
+            admin = AdminClient({"bootstrap.servers": self.address})
+            made = NewTopic(topic, num_partitions=4, replication_factor=1, config={"cleanup.policy": "compact"})
+            admin.create_topics([made])[topic].result(LONGEST_S)
+
+    def send_with_headers(self, topic: str, message: str | bytes, headers: dict[str, str]) -> None:
+        self._producer.produce(topic, message, headers=list(headers.items()), partition=0)
         assert self._producer.flush(LONGEST_S) == 0
 
     def messages(self, topic: str) -> list[tuple[str, Any]]:
@@ -86,7 +98,7 @@ def from_maven(path: Path) -> Iterator[Broker]:
             address = f"127.0.0.1:{port}"
             producer = confluent_kafka.Producer({"bootstrap.servers": address, "log_level": 0})
             producer.list_topics(timeout=LONGEST_S)
-            yield Broker(address, producer)
+            yield Broker(address, producer, is_real=True)
         finally:
             it.terminate()
             it.wait(LONGEST_S)

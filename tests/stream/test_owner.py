@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from sojourn import ConfigError
-from sojourn.pipeline.stream import sinks
+from sojourn.pipeline.stream import lakes
+from sojourn.pipeline.stream.files import Files
 from sojourn.pipeline.stream.owner import OWNER, claim
 from sojourn.pipeline.stream.sink import OUTCOMES, QUARANTINE, MicroBatch, Sink
-from sojourn.pipeline.stream.sinks import Delta
 from stream.local_files import LocalFiles
 
 TABLES = [OUTCOMES, QUARANTINE]
@@ -109,14 +109,25 @@ class Written:
 
 
 def test_delta_knows_the_micro_batches_of_two_streams_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: True)
-    monkeypatch.setattr(sinks, "writing", nullcontext)
-    delta, rows = Delta("out"), Written()
+    monkeypatch.setattr(lakes, "has_class", lambda spark, name: True)
+    monkeypatch.setattr(lakes, "writing", nullcontext)
+    delta, rows = lakes.Delta(None, "out"), Written()  # type: ignore[arg-type]
     for batch in (MicroBatch("a", 0), MicroBatch("a", 1), MicroBatch("b", 0), MicroBatch("a", 0)):
         delta(rows, OUTCOMES, batch)  # type: ignore[arg-type]
     first, second, other, again = rows.transactions
     assert first == again
     assert len({first, second, other}) == 3
+
+
+def test_the_key_of_a_micro_batch_is_no_other_ones() -> None:
+    batches = [MicroBatch("a", 0), MicroBatch("a", 1), MicroBatch("b", 0)]
+    assert len({batch.key for batch in batches}) == 3
+    assert MicroBatch("a", 1).key == batches[1].key
+
+
+def test_a_session_of_spark_connect_is_told_what_it_cannot_do() -> None:
+    with pytest.raises(ConfigError, match=r"a session of Spark Connect does not reach.*outcomes\.writeStream"):
+        Files(object())  # type: ignore[arg-type]
 
 
 def test_a_sink_claims_its_folder_for_the_stream_before_it_starts() -> None:

@@ -12,7 +12,17 @@ import pytest
 from sojourn import ConfigError
 from sojourn.pipeline.plan import Plan
 from sojourn.pipeline.stream.changes import identified
-from sojourn.pipeline.stream.settings import FILE, FORMAT, RULES, Settings, fingerprint, settings_of, shape_of
+from sojourn.pipeline.stream.settings import (
+    FILE,
+    FORMAT,
+    GIVEN,
+    RULES,
+    Settings,
+    checked_settings,
+    fingerprint,
+    settings_of,
+    shape_of,
+)
 from sojourn.pipeline.stream.shape import Shape
 from sojourn.rules import Rule, all_of, seen, total
 from stream.local_files import LocalFiles
@@ -67,6 +77,19 @@ def test_a_checkpoint_keeps_the_id_of_its_stream_and_each_has_its_own(tmp_path: 
     stream = started(tmp_path / "1", settings())
     assert started(tmp_path / "1", settings()) == stream
     assert started(tmp_path / "2", settings()) != stream
+
+
+def test_a_checkpoint_whose_operations_came_from_elsewhere_is_refused_and_not_shown(tmp_path: Path) -> None:
+    given: Settings = {**settings(), "operations": GIVEN}
+    started(tmp_path / "1", given)
+    started(tmp_path / "2", settings())
+    with pytest.raises(ConfigError, match="was written with operations: a stream of their own, not the events;"):
+        started(tmp_path / "1", settings())
+    with pytest.raises(ConfigError, match="was written with operations: the events, not a stream of their own;"):
+        started(tmp_path / "2", given)
+    with pytest.raises(ConfigError, match="with operations from a stream of their own: what it holds cannot be shown"):
+        checked_settings(LocalFiles(), str(tmp_path / "1"))  # type: ignore[arg-type]
+    assert fingerprint(given) != fingerprint(settings())
 
 
 def test_it_does_not_matter_whether_the_rule_names_a_column_or_an_option_does() -> None:

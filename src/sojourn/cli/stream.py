@@ -43,14 +43,22 @@ def run(
     context: typer.Context,
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="SOURCE", help="file:FOLDER, kafka:HOST:PORT/TOPIC or rate:ROWS_PER_SECOND."),
+        typer.Option(
+            "--from",
+            metavar="SOURCE",
+            help="file:FOLDER, delta:FOLDER, iceberg:TABLE, kafka:HOST:PORT/TOPIC or rate:ROWS_PER_SECOND.",
+        ),
     ] = None,
     rule: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="A rule, in TOML; repeat it for several.")
     ] = None,
     sink: Annotated[
         str,
-        typer.Option("--to", metavar="SINK", help="parquet:FOLDER, delta:FOLDER, kafka:HOST:PORT/TOPIC or console."),
+        typer.Option(
+            "--to",
+            metavar="SINK",
+            help="parquet:FOLDER, delta:FOLDER, iceberg:TABLE, kafka:HOST:PORT/TOPIC or console.",
+        ),
     ] = "console",
     checkpoint: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="What is needed to go on after a stop or a crash.")

@@ -12,13 +12,17 @@ from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_type
 
 from ..deal import in_parallel
 from ..files.meanings import arrow_schema, int96_columns
 from ..files.parquet import ParquetFiles, RowGroup, shares
+
+try:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+except ImportError:  # the client of Spark Connect alone: nothing here raises it
+    Py4JError = AttributeError
 
 READ = "spark.sojourn.read"
 """A setting of the session: "arrow", the default, or "spark" to have Spark read everything."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from ...errors import ConfigError
 
@@ -17,6 +18,11 @@ def is_supported(version: str) -> bool:
     """Whether a version such as `4.2.0` or `4.3.0.dev1` is supported."""
     parts = re.match(r"(\d+)\.(\d+)", version)
     return parts is not None and LEAST <= (int(parts[1]), int(parts[2])) < BELOW
+
+
+def is_connect(spark: Any) -> bool:
+    """Whether a session is a client of Spark Connect, which has no Java virtual machine of its own."""
+    return getattr(spark, "_jvm", None) is None
 
 
 def check_version(version: str) -> None:

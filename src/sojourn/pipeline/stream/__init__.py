@@ -11,7 +11,10 @@ from .frame import METRICS as METRICS
 from .frame import decided as decided
 from .frame import outcomes as outcomes
 from .frame import set_aside as set_aside
+from .kafka import messages as messages
+from .own_sink import deliver as deliver
 from .pending import pending as pending
+from .sink import MicroBatch as MicroBatch
 from .sink import start as start
 from .sink import write as write
 

@@ -6,11 +6,22 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from ...errors import ConfigError
+from ..spark.version import is_connect
+
+NOT_ON_CONNECT = (
+    "stream.write, stream.deliver and what reads a checkpoint use the file system of the driver, which a session of "
+    "Spark Connect does not reach; on Spark Connect start the query with outcomes.writeStream, as the guide "
+    "'How to run a rule on a stream' shows, or use a session of Spark itself"
+)
+
 
 class Files:
     """Hadoop's file systems, for the little that is needed of them."""
 
     def __init__(self, spark: SparkSession) -> None:
+        if is_connect(spark):
+            raise ConfigError(NOT_ON_CONNECT)
         self._jvm: Any = spark.sparkContext._jvm
         self._conf: Any = spark.sparkContext._jsc.hadoopConfiguration()
 

@@ -14,9 +14,11 @@ from .. import schema as S  # noqa: N812
 from ..columns.normal import number_types
 from ..plan import Plan
 from ..spark.rows import arrow_schema, mapped, refuse_months
+from .given.frame import answers as answers_of_given
+from .given.frame import refuse_for_given
 from .pack import ASIDE, COUNTS, EVENTS, IN_SCHEMA, NEWEST, OUTCOMES, SHARD, Pack, Unpack
 from .processor import OUT_SCHEMA, ShardProcessor
-from .settings import Settings, fingerprint, settings_of
+from .settings import GIVEN, Settings, fingerprint, settings_of
 from .shape import Shape
 
 METRICS = "sojourn"
@@ -38,6 +40,7 @@ def outcomes(
     eager: bool = False,
     heartbeat: bool = False,
     remember: Duration | None = None,
+    operations: DataFrame | None = None,
 ) -> DataFrame:
     """The outcome of every operation that a stream opens, under each of the rules, lazily.
 
@@ -49,9 +52,15 @@ def outcomes(
     `heartbeat`, the clock shows that time passes when no events come. `remember` is how long what has ended is
     remembered: that a key had its operation under `per = "first"`, and the levels that were reached; for ever if it is
     not given.
+
+    With `operations`, another stream, the events open nothing: each of its rows is an operation, with the columns that
+    `batch.outcomes` has for them. Both streams have a watermark, of which the earlier one counts.
     """
     plan = Plan.of(rules, unit, key=key, kind=kind, at=at, source=source, value=value)
-    _check(events, plan, shards)
+    _check(events, plan, shards, opens=operations is None)
+    if operations is not None:
+        refuse_for_given(eager=eager, remember=remember)
+        return _of_given(events, operations, plan, late, shards, heartbeat=heartbeat)
     log = arrow_schema(events)
     shape = Shape(plan, number_types(plan, log), eager, None if remember is None else duration_ms(remember))
     late_ms = duration_ms(late)
@@ -60,6 +69,17 @@ def outcomes(
     processor = ShardProcessor(shape, fingerprint(settings), log, f"more than {duration_text(late_ms)} late")
     answers = payloads.groupBy(SHARD).transformWithState(processor, OUT_SCHEMA, "append", "EventTime")
     return _shown(answers, settings)
+
+
+def _of_given(
+    events: DataFrame, operations: DataFrame, plan: Plan, late: Duration, shards: int, *, heartbeat: bool
+) -> DataFrame:
+    """The outcomes of operations from a stream of their own."""
+    late_ms = duration_ms(late)
+    shape = Shape(plan, number_types(plan, arrow_schema(events)))
+    settings = {**settings_of(shape, late_ms, shards), "operations": GIVEN}
+    ticks = _ticks(events.sparkSession) if heartbeat else None
+    return _shown(answers_of_given(events, operations, plan, late_ms, shards, settings, ticks), settings)
 
 
 def decided(outcomes: DataFrame) -> DataFrame:
@@ -72,13 +92,14 @@ def set_aside(outcomes: DataFrame) -> DataFrame:
     return outcomes.where(F.col(ASIDE).isNotNull()).select(f"{ASIDE}.*")
 
 
-def _check(events: DataFrame, plan: Plan, shards: int) -> None:
+def _check(events: DataFrame, plan: Plan, shards: int, *, opens: bool) -> None:
     if not events.isStreaming:
         raise ConfigError("the events are a table, not a stream; sojourn.pipeline.batch is for tables")
     if not isinstance(shards, int) or isinstance(shards, bool) or not 1 <= shards < 2**31:
         raise ConfigError(f"shards={shards!r} must be a whole number of at least 1")
-    plan.check_columns(events.columns)
-    refuse_months(events, plan.withins)
+    plan.check_columns(events.columns, opens=opens)
+    if opens:
+        refuse_months(events, plan.withins)
 
 
 def _payloads(events: DataFrame, pack: Pack, late_ms: int, *, heartbeat: bool) -> DataFrame:

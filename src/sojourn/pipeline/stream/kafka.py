@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from ...errors import ConfigError, SourceError
 from .. import schema as S  # noqa: N812
+from .lakes import has_class
 
 CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
@@ -33,14 +34,11 @@ class Address(NamedTuple):
 
 
 def has_connector(spark: SparkSession) -> bool:
-    try:
-        spark._jvm.org.apache.spark.util.Utils.classForName(CONNECTOR, True, False)  # type: ignore[union-attr]
-    except Exception:
-        return False
-    return True
+    """Whether Spark's own connector is there. What the server of Spark Connect has cannot be seen from here."""
+    return has_class(spark, CONNECTOR)
 
 
-def read(spark: SparkSession, where: str, options: Mapping[str, str]) -> DataFrame:
+def messages(spark: SparkSession, where: str, options: Mapping[str, str] | None = None) -> DataFrame:
     """The messages of a topic, as a stream. Options are those of Spark's connector, or of `KafkaSource`."""
     address = Address.of(where)
     reader = spark.readStream
@@ -50,7 +48,7 @@ def read(spark: SparkSession, where: str, options: Mapping[str, str]) -> DataFra
     else:
         reader = reader.format(_registered(spark))
         named = {"servers": address.servers, "topic": address.topic}
-    return reader.options(**named, **options).load()
+    return reader.options(**named, **(options or {})).load()
 
 
 def _registered(spark: SparkSession) -> str:

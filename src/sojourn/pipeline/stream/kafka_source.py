@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NAME = "sojourn_kafka"
 SCHEMA = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp"
 """The columns of Spark's own connector that matter; ours gives the same."""
+HEADERS = "headers array<struct<key: string, value: binary>>"
+"""And one more with the option `includeHeaders`, as there; null where a message has none."""
 
 ROWS_AT_ONCE = 10_000
 POLL_S = 1
@@ -34,18 +36,19 @@ _ARROW = pa.schema(
         ("timestamp", pa.timestamp("us", tz="UTC")),
     ]
 )
+_ARROW_HEADERS = pa.field("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])))
 
 
 class KafkaSource(DataSource):
-    """Options: `servers`, `topic`, `startingOffsets` (earliest or latest), `maxOffsetsPerTrigger`; and `kafka.*`, which
-    are passed on to the client."""
+    """Options: `servers`, `topic`, `startingOffsets` (earliest or latest), `maxOffsetsPerTrigger`, `includeHeaders`;
+    and `kafka.*`, which are passed on to the client."""
 
     @classmethod
     def name(cls) -> str:
         return NAME
 
     def schema(self) -> str:
-        return SCHEMA
+        return f"{SCHEMA}, {HEADERS}" if with_headers(self.options) else SCHEMA
 
     def streamReader(self, schema: Any) -> KafkaReader:  # noqa: N802
         return KafkaReader(dict(self.options))
@@ -61,15 +64,15 @@ class Span(InputPartition):
 class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Offsets, by the number of the partition, are those of the next message to read."""
 
-    def __init__(self, options: dict[str, str]) -> None:
-        self._options = options
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = {name.lower(): value for name, value in options.items()}  # as Spark's own options are known
         self._ends: dict[str, int] | None = None
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._ends = self._latest()
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        from_end = self._options.get("startingOffsets", "earliest") == "latest"
+        from_end = self._options.get("startingoffsets", "earliest") == "latest"
         return {place: bounds[from_end] for place, bounds in self._bounds().items()}
 
     def latestOffset(self, start: dict[str, int], limit: Any = None) -> dict[str, int]:  # noqa: N802
@@ -82,7 +85,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {place: min(end, start.get(place, 0) + share) for place, end in ends.items()}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        most = self._options.get("maxOffsetsPerTrigger")
+        most = self._options.get("maxoffsetspertrigger")
         return ReadAllAvailable() if most is None else ReadMaxRows(int(most))
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
@@ -98,7 +101,8 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             silent_s = 0
             while (position := _position(consumer, start)) < partition.end:
                 messages = consumer.consume(min(ROWS_AT_ONCE, partition.end - position), POLL_S)
-                yield _batch(message for message in messages if _checked(message).offset() < partition.end)
+                wanted = [message for message in messages if _checked(message).offset() < partition.end]
+                yield _with_headers(wanted) if with_headers(self._options) else _batch(wanted)
                 silent_s = 0 if messages else silent_s + POLL_S
                 if silent_s > WAIT_S:
                     raise SourceError(
@@ -136,6 +140,10 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return consumer
 
 
+def with_headers(options: Mapping[str, str]) -> bool:
+    return {name.lower(): value for name, value in options.items()}.get("includeheaders", "false").lower() == "true"
+
+
 def _position(consumer: Consumer, start: Any) -> int:
     """The offset to be read next. Offsets of transaction markers, which are not messages, are skipped."""
     offset = consumer.position([start])[0].offset
@@ -154,3 +162,11 @@ def _batch(messages: Iterable[Any]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [pa.array(c, f.type) for c, f in zip(columns, _ARROW, strict=True)], schema=_ARROW
     )
+
+
+def _with_headers(messages: Sequence[Any]) -> pa.RecordBatch:
+    pairs = [message.headers() for message in messages]
+    headers = [
+        None if each is None else [dict(zip(("key", "value"), pair, strict=True)) for pair in each] for each in pairs
+    ]
+    return _batch(messages).append_column(_ARROW_HEADERS, pa.array(headers, _ARROW_HEADERS.type))

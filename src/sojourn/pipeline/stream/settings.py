@@ -25,7 +25,10 @@ Settings = dict[str, Any]
 Entry = dict[str, Any]
 """A rule, as a checkpoint has it: its name, the rule, its columns and its numbers, and since when it is there."""
 
-COMMON = ("format", "unit", "late", "shards", "eager", "remember")
+EVENTS, GIVEN = "the events", "a stream of their own"
+"""Where operations come from: the setting `operations`."""
+
+COMMON = ("format", "unit", "late", "shards", "eager", "remember", "operations")
 """What holds for all rules."""
 OF_A_RULE = ("rule", "columns", "numbers")
 RULES, NAME, SINCE = "rules", "name", "since"
@@ -37,6 +40,7 @@ def settings_of(shape: Shape, late_ms: int, shards: int) -> Settings:
     """All that changes what an event means, or what is kept of it."""
     return {
         "format": FORMAT,
+        "operations": EVENTS,
         "unit": shape.plan.unit,
         "late": duration_text(late_ms),
         "shards": shards,
@@ -106,6 +110,8 @@ def checked_settings(files: Files, checkpoint: str) -> Settings:
     kept = kept_settings(files, checkpoint)
     if kept is None:
         raise ConfigError(f"{checkpoint!r} is not the checkpoint of a Sojourn stream: there is no {FILE} in it")
+    if kept.get("operations", EVENTS) != EVENTS:
+        raise ConfigError(f"{checkpoint!r} is of a stream with operations from {GIVEN}: what it holds cannot be shown")
     if kept["format"] != FORMAT:
         raise ConfigError(f"{checkpoint!r} has format {kept['format']}, of another version; this one has {FORMAT}")
     return kept

@@ -1,19 +1,17 @@
-"""Where outcomes go: Parquet, Delta, Kafka or the screen, each named by a text such as `parquet:outcomes/`."""
+"""Where outcomes go: Parquet, Delta, Iceberg, Kafka or the screen, each named by a text such as `parquet:outcomes/`."""
 
 from __future__ import annotations
-
-import importlib.util
 
 from pyspark.sql import DataFrame, SparkSession
 
 from ...errors import ConfigError
-from ..spark.parquet import writing
 from ..spark.source import located
 from . import kafka
 from .files import Files
-from .sink import OUTCOMES, Folder, MicroBatch, Sink
+from .lakes import Delta, Iceberg
+from .sink import Folder, MicroBatch, Sink
 
-FORMS = "parquet:FOLDER, delta:FOLDER, kafka:HOST:PORT/TOPIC and console"
+FORMS = "parquet:FOLDER, delta:FOLDER, iceberg:CATALOG.DATABASE.TABLE, kafka:HOST:PORT/TOPIC and console"
 
 _ROWS_SHOWN = 20
 
@@ -21,8 +19,8 @@ _ROWS_SHOWN = 20
 def sink_of(spark: SparkSession, text: str, checkpoint: str) -> Sink:
     """The sink that a text names. What is set aside goes to the same folder, or else to the checkpoint's.
 
-    Exactly once: Parquet, Delta. The others get a micro-batch again if it is repeated after a failure, with the same
-    operation_id for each outcome.
+    Exactly once: Parquet, Delta, Iceberg. The others get a micro-batch again if it is repeated after a failure, with
+    the same operation_id for each outcome.
     """
     what, _, where = text.partition(":")
     files = Files(spark)
@@ -32,27 +30,15 @@ def sink_of(spark: SparkSession, text: str, checkpoint: str) -> Sink:
             folder = Folder(files, located(spark, where))
             return Sink(folder.publish, folder)
         case "delta" if where:
-            return Sink(Delta(located(spark, where)), Folder(files, located(spark, where)))
+            return Sink(Delta(spark, located(spark, where)), Folder(files, located(spark, where)))
+        case "iceberg" if where:
+            return Sink(Iceberg(spark, where), beside)
         case "kafka" if where:
             kafka.Address.of(where)
             return Sink(lambda rows, table, batch: kafka.send(rows, where), beside)
         case "console" if not where:
             return Sink(show, beside)
     raise ConfigError(f"sink {text!r} is not known; there are {FORMS}")
-
-
-class Delta:
-    """A Delta table, `outcomes` in a folder; it knows which micro-batches it has of which stream."""
-
-    def __init__(self, path: str) -> None:
-        if importlib.util.find_spec("delta") is None:
-            raise ConfigError("a Delta table needs Delta Lake: pip install delta-spark, and its jar for this Spark")
-        self._path = path
-
-    def __call__(self, rows: DataFrame, table: str, batch: MicroBatch) -> None:
-        options = {"txnAppId": f"sojourn {batch.stream}", "txnVersion": str(batch.number)}
-        with writing(rows.sparkSession):
-            rows.write.format("delta").mode("append").options(**options).save(f"{self._path}/{OUTCOMES}")
 
 
 def show(rows: DataFrame, table: str, batch: MicroBatch) -> None:

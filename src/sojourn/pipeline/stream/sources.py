@@ -1,4 +1,4 @@
-"""Where events come from: files, Kafka, or Spark's clock, each named by a text such as `file:events/`."""
+"""Where events come from: files, tables, Kafka, or Spark's clock, each named by a text such as `file:events/`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from ..plan import Plan
 from ..spark import source as spark_source
 from ..spark import texts
 from . import kafka
+from .lakes import DELTA, ICEBERG, Lake
 
 _FEW_FILES = {"maxFilesPerTrigger": "1000"}
 
-FORMS = "file:FOLDER, kafka:HOST:PORT/TOPIC and rate:ROWS_PER_SECOND"
+FORMS = "file:FOLDER, delta:FOLDER, iceberg:CATALOG.DATABASE.TABLE, kafka:HOST:PORT/TOPIC and rate:ROWS_PER_SECOND"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,10 @@ class From:
         match what:
             case "file" if where:
                 return self._files(spark, where)
+            case "delta" if where:
+                return self._table(spark, DELTA, spark_source.located(spark, where))
+            case "iceberg" if where:
+                return self._table(spark, ICEBERG, where)
             case "kafka" if where:
                 return self._messages(spark, where)
             case "rate" if where.isdecimal():
@@ -56,11 +61,16 @@ class From:
         schema = schema or spark_source.read(spark, given).events.schema
         return spark.readStream.format(source.format).options(**source.options).schema(schema).load(source.path)
 
+    def _table(self, spark: SparkSession, lake: Lake, where: str) -> DataFrame:
+        """What is appended to a table."""
+        lake.check(spark)
+        return spark.readStream.format(lake.format).options(**self.options).load(where)
+
     def _messages(self, spark: SparkSession, where: str) -> DataFrame:
         """A message is a JSON object."""
         if self.schema is None:
             raise ConfigError("messages do not show what columns they have; name them with a schema")
-        return texts.json_messages(kafka.read(spark, where, self.options), _parsed(spark, self.schema))
+        return texts.json_messages(kafka.messages(spark, where, self.options), _parsed(spark, self.schema))
 
 
 def events_by_the_clock(spark: SparkSession, plan: Plan, rows: int) -> DataFrame:
