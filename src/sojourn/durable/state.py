@@ -325,6 +325,8 @@ class State:
         found = [w for w in self.matching(rule, key_prefix) if w.seq < last and self.can_move(w, stamp)]
         for wait in found:
             wait._extend_to(moved_to(wait.deadline, by_ms, stamp), stamp)
+        if about is None and not count + len(found):
+            return 0  # with an index nobody knows before whether there is one to be moved; without, there is no record
         act, of, note = about or ("shift", None, None)
         count += len(found)
         if count or act != "shift":  # one that moved nothing is no incident
