@@ -8,7 +8,7 @@ CORE   := $(wildcard src/sojourn/*/*.pyx src/sojourn/*/*.pxd src/sojourn/*/*.h)
 QUICK  := $(addprefix tests/,contract unit rules model property purgatory hub durable)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run live picture quick test format check stress simulate crashes kills soak files cluster brokers kafka connect lakes sparks chaos mutants bench figures docs other-python clean
+.PHONY: help setup run live picture quick test format check stress simulate crashes kills serve screenshot million soak load files cluster brokers kafka connect lakes sparks chaos mutants bench figures docs other-python clean
 
 help:           ## What one can do here
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -59,8 +59,21 @@ crashes: $(READY) ## Random programs for a durable hub that crashes, N of them (
 kills: $(READY) ## A durable hub under load in a process that is killed, N times (1,000); an oracle knows what was answered
 	$(BIN)/python -m tests.durable.kills $(or $(N),1000) $(if $(SEED),--seed $(SEED))
 
+serve: $(READY) ## A service with a little life in it, and its dashboard: http://127.0.0.1:7420/ui
+	$(BIN)/python -m sojourn.service.demo build/serve
+
+screenshot: $(READY) ## The picture of the dashboard in the README, with chromium
+	PYTHONPATH=tests:. $(BIN)/python -m tests.service.ui.picture docs/images/dashboard.png
+
+million: $(READY) ## The dashboard with a million pending waits, in a browser: first paint, updates
+	$(BIN)/python -m pytest -m million -s tests/service/ui
+
 soak: $(READY)  ## A durable hub, an hour of load in virtual time: constant memory, bounded disk; a stream, thirty days: constant state
 	$(BIN)/python -m pytest -m soak tests/durable tests/stream
+
+load: $(READY)  ## The service: killed under load N times (20) with clients that ask again, ten thousand streams, many examples
+	$(BIN)/python -m tests.service.kills $(or $(N),20) $(if $(SEED),--seed $(SEED))
+	SCHEMA_EXAMPLES=200 $(BIN)/python -m pytest -m 'load or not load' tests/service/test_load.py tests/service/test_schema.py
 
 files: $(READY) ## Generated log files through every engine, N of them (1,000), every tenth as a stream; a failure says its seed
 	$(BIN)/python -m tests.files $(or $(N),1000) $(if $(SEED),--seed $(SEED)) $(if $(FORMAT),--format $(FORMAT))

@@ -24,10 +24,14 @@ from .replay.workload import REPLAY
 from .report import DIFFERENT
 from .results import Results
 from .runner import Workload, run
+from .service.report import report as service_report
+from .service.workload import SERVICE
 from .stream import STREAM
 from .timer import TIMER
 
-WORKLOADS = {workload.name: workload for workload in (TIMER, PURGATORY, BROKER, batch.BATCH, REPLAY, STREAM, DURABLE)}
+WORKLOADS = {
+    workload.name: workload for workload in (TIMER, PURGATORY, BROKER, batch.BATCH, REPLAY, STREAM, DURABLE, SERVICE)
+}
 
 ONE_RUN = (
     "Every peer in one invocation, each part of the work in a fresh process, rounds interleaved, best of the rounds, "
@@ -95,6 +99,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     sizes = "partitions in the cluster (default: %(default)s)"
     _workload_arguments(broker, BROKER, broker_report.report, sizes, default="10,100,1000,10000")
+    service = commands.add_parser(
+        SERVICE.name,
+        help="sojourn serve: single requests, batches, lateness on a stream, a start; beside Starlette and SQLite",
+        description=ONE_RUN,
+    )
+    sizes = "each part has a size of its own"
+    _workload_arguments(service, SERVICE, service_report, sizes, default="1000")
     start = commands.add_parser("import", help="what `import sojourn` adds to the start of a program")
     start.add_argument("--rounds", type=_positive, default=20, metavar="R", help="default: %(default)s")
     start.add_argument("--json", type=Path, metavar="FILE", help="write the rows with the machine and the commit")

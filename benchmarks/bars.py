@@ -8,6 +8,7 @@ from .importing import import_bars
 from .purgatory_bars import purgatory_bars
 from .replay.report import replay_bars
 from .results import Results
+from .service.report import service_bars
 from .stream_bars import stream_bars
 from .table import table
 from .timer_bars import timer_bars
@@ -20,6 +21,7 @@ BARS = {
     "stream": stream_bars,
     "durable": durable_bars,
     "import": import_bars,
+    "service": service_bars,
 }
 
 

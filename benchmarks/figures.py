@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .replay.report import gib, seconds
 from .results import Results
+from .stream import PHASES, ROWS
 from .table import ratio
 
 ROOT = Path(__file__).parents[1]
@@ -144,6 +145,28 @@ def streams() -> str:
     return _markdown(["pending", "sojourn, events/s", "`transformWithState` in Scala", "in Python, on Rows"], rows)
 
 
+def micro_batch() -> str:
+    """Where a micro-batch spends its time, as Spark reports it; nothing if that has not been measured."""
+    found = _measured("stream")
+    whole = found.get("sojourn", _N, "steady", workload="stream")
+    times = {op: found.get("sojourn", _N, op, workload="stream") for op in PHASES}
+    if not whole or None in times.values():
+        return ""
+    rows = [[op, f"{(ns or 0) * ROWS / 1e6:,.0f}", f"{(ns or 0) / whole:.0%}"] for op, ns in times.items()]
+    caption = f"A micro-batch of {ROWS:,} events with {_N:,} operations pending takes {whole * ROWS / 1e6:,.0f} ms:"
+    return f"{caption}\n\n{_markdown(['where', 'ms', 'share'], rows)}"
+
+
+def more_rules() -> str:
+    """Ten rules beside one, and many pending; nothing if that has not been measured."""
+    found = _measured("stream")
+    one = found.get("sojourn", _N, "steady", workload="stream")
+    named = {"ten_kinds": "ten rules that share the events out", "ten_rules": "ten rules that all name every event"}
+    measured = {text: found.get(peer, _N, "steady", workload="stream") for peer, text in named.items()}
+    rows = [[text, ratio(ns, one)] for text, ns in measured.items() if ns]
+    return _markdown(["100,000 pending", "time, beside one rule"], rows) if rows else ""
+
+
 def durable() -> str:
     """What is on the disk when a call returns; nothing, as long as it has not been measured."""
     if not _is_measured("durable"):
@@ -213,6 +236,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "history": history,
     "replays": replays,
     "streams": streams,
+    "micro_batch": micro_batch,
+    "more_rules": more_rules,
     "durable": durable,
     "summary": summary,
 }

@@ -32,6 +32,12 @@ class HubStore:
     def cancel_all(self) -> int:
         return self.hub.cancel_where(rule=RULE)
 
+    def settle(self) -> None:
+        engine = self.hub._engine
+        while engine._upkeep.is_working or engine._cold.is_full or engine._cold._leaving:
+            engine._upkeep.join()
+            self.hub.signal("nobody", KIND)
+
     def records(self, *names: str) -> int:
         counts = inspect(self._folder).records
         return sum(counts.get(name, 0) for name in names)

@@ -127,6 +127,8 @@ def pending(peer: Peer, folder: Path, n: int) -> list[Row]:
     """Beside n pending: memory, and signals in batches, to waits at random and to keys that nobody waits on."""
     store = peer.open(folder, memory=MEMORY)
     opened = timed(lambda: _open(store, n))
+    if isinstance(store, HasLog):
+        store.settle()
     count = min(SIGNALS, n // 2) // BATCH * BATCH or n // 2
     chosen = random.Random(1).sample(range(n), count)
     known = timed(lambda: _signal(store, [key_of(number) for number in chosen], count))

@@ -36,6 +36,9 @@ class HasLog(Protocol):
     def records(self, *names: str) -> int:
         """How many records of these types its log has."""
 
+    def settle(self) -> None:
+        """Return once its upkeep has caught up."""
+
 
 class Peer(Protocol):
     """How to open one."""

@@ -18,6 +18,7 @@ from .errors import FormatError as FormatError
 from .errors import HubFullError as HubFullError
 from .errors import IdTakenError as IdTakenError
 from .errors import LivelockError as LivelockError
+from .errors import NotAllowedError as NotAllowedError
 from .errors import NotStorableError as NotStorableError
 from .errors import OutcomesGoneError as OutcomesGoneError
 from .errors import OwnedError as OwnedError
@@ -28,6 +29,7 @@ from .errors import SojournError as SojournError
 from .errors import SourceError as SourceError
 from .errors import StorageError as StorageError
 from .errors import TimerClosedError as TimerClosedError
+from .errors import UnreachableError as UnreachableError
 from .hub import AsyncHub as AsyncHub
 from .hub import Hub as Hub
 from .hub import Wait as Wait
@@ -52,7 +54,11 @@ from .timer import TaskState as TaskState
 from .timer import TimerTask as TimerTask
 
 if _TYPE_CHECKING:
+    from typing import Any as _Any
+
     from .durable import Reader as _Reader
+    from .service.client import RemoteHub as _RemoteHub
+    from .service.client.async_hub import AsyncRemoteHub as _AsyncRemoteHub
 
 __version__ = "0.1.0"
 
@@ -62,6 +68,20 @@ def read(data: str | _PathLike[str]) -> _Reader:
     from .durable import read as read_folder  # noqa: PLC0415  (only who has a folder pays for it)
 
     return read_folder(data)
+
+
+def connect(url: str, token: str | None = None, **options: _Any) -> _RemoteHub:
+    """A hub that is elsewhere, behind `sojourn serve`: the same verbs, over HTTP. `Hub(name, url=url)` is the same."""
+    from .service.client import RemoteHub  # noqa: PLC0415  (only who connects pays for it)
+
+    return RemoteHub(url=url, token=token, **options)
+
+
+def connect_async(url: str, token: str | None = None, **options: _Any) -> _AsyncRemoteHub:
+    """The same for asyncio: `async with sojourn.connect_async(url) as hub`. `AsyncHub(name, url=url)` is the same."""
+    from .service.client.async_hub import AsyncRemoteHub  # noqa: PLC0415
+
+    return AsyncRemoteHub(url=url, token=token, **options)
 
 
 __all__ = [
@@ -83,6 +103,7 @@ __all__ = [
     "HubFullError",
     "IdTakenError",
     "LivelockError",
+    "NotAllowedError",
     "NotStorableError",
     "Outcome",
     "OutcomesGoneError",
@@ -100,11 +121,14 @@ __all__ = [
     "TaskState",
     "TimerClosedError",
     "TimerTask",
+    "UnreachableError",
     "Wait",
     "__version__",
     "all_of",
     "any_of",
     "column",
+    "connect",
+    "connect_async",
     "n_of",
     "never",
     "reached",

@@ -86,4 +86,19 @@ class NotStorableError(SojournError, ValueError):
 
 
 class OutcomesGoneError(StorageError, LookupError):
-    """Outcomes that were asked for have been removed from the log, as its retention says."""
+    """Outcomes that were asked for have been removed from the log, as its retention says.
+
+    `resume_after` is the cursor from which there are outcomes again.
+    """
+
+    def __init__(self, message: str, resume_after: int = 0) -> None:
+        super().__init__(message)
+        self.resume_after = resume_after
+
+
+class UnreachableError(SojournError, ConnectionError):
+    """A service that does not answer, or was lost before it had; the message says what is known of the request."""
+
+
+class NotAllowedError(SojournError, PermissionError):
+    """A service does not know the token, or its scope is not enough."""

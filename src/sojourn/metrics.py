@@ -15,6 +15,7 @@ from itertools import accumulate
 from math import inf
 from typing import NamedTuple, Protocol
 
+from .durable import DurableStats
 from .hub import HubStats
 from .kafka import ClusterStats
 from .purgatory import PurgatoryStats
@@ -26,7 +27,7 @@ try:
 except ImportError as missing:
     raise ImportError("sojourn.metrics needs the Prometheus client: pip install 'sojourn[metrics]'") from missing
 
-Stats = TimerStats | PurgatoryStats | HubStats | ClusterStats
+Stats = TimerStats | PurgatoryStats | HubStats | DurableStats | ClusterStats
 Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 
 
@@ -117,11 +118,12 @@ def _samples(stats: Stats) -> Iterator[Sample]:
             yield _WATCHED, (), stats.watched
             yield _DELAYED, (), stats.delayed
             yield from _outcomes(_OPERATIONS, stats)
-        case HubStats():
+        case HubStats() | DurableStats():
             yield _WAITING, (), stats.pending
             yield from _outcomes(_WAITS, stats)
             yield _REMEMBERED, (), stats.remembered
-            yield _OVERDUE, (), stats.overdue
+            if stats.overdue is not None:
+                yield _OVERDUE, (), stats.overdue
         case ClusterStats():
             yield from _cluster_samples(stats)
 
@@ -136,7 +138,7 @@ def _cluster_samples(stats: ClusterStats) -> Iterator[Sample]:
     yield _KAFKA_DELETES, (), stats.expired_delete_records
 
 
-def _outcomes(family: _Family, stats: PurgatoryStats | HubStats) -> Iterator[Sample]:
+def _outcomes(family: _Family, stats: PurgatoryStats | HubStats | DurableStats) -> Iterator[Sample]:
     for outcome in ("completed", "expired", "cancelled"):
         yield family, (outcome,), getattr(stats, outcome)
 

@@ -14,6 +14,7 @@ from durable.faulty_files import disk_after, some_of_it
 from durable.scene import WALL_MS, Scene, picture
 from sojourn.durable import engine
 from sojourn.durable.cold import WAIT_BYTES
+from sojourn.durable.index import Index
 from sojourn.durable.records import SNAPSHOT_WAITS
 from sojourn.durable.recovery import recover
 from sojourn.durable.upkeep import Upkeep
@@ -141,6 +142,36 @@ def test_a_program_has_one_history_however_slowly_the_index_is_brought_forward(
         assert pending(there) == pending(here), f"seed {seed}, step {number}"
         there.check()
     assert told(there) == told(here), f"seed {seed}"
+
+
+def test_upkeep_shows_a_running_hub_nothing_from_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wait that was opened and has ended since the index was written is not remembered: no row of it may be seen."""
+    scene = Scene(memory=16 * WAIT_BYTES)
+    late = LateUpkeep(scene)
+    monkeypatch.setattr(scene.hub._engine._upkeep, "join", lambda timeout_s=None: None)
+    open_far(scene, 20)
+    late.finish()
+    open_far(scene, 8)
+    assert late.work is not None
+    scene.hub.wait_many([f"k{i}" for i in range(12)], "paid", 5)
+    scene.clock.advance(10)
+    late.finish()
+    open_far(scene, 8)
+    put_new, seen = Index.put_new, list[Any]()
+
+    def spied(index: Index, rows: list[Any], shifts: int) -> None:
+        put_new(index, rows, shifts)
+        seen.extend(row[2][0] for row in rows)
+
+    monkeypatch.setattr(Index, "put_new", spied)
+    late.finish()
+    assert seen == ["far"] * 8
+    scene.hub.close()
+
+
+def open_far(scene: Scene, count: int) -> None:
+    scene.hub.wait_many(["far"] * count, "paid", 100_000)
+    scene.hub.signal("nobody", "waits")
 
 
 def test_a_herd_that_is_cancelled_in_the_index_is_told_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,8 @@ def test_an_index_of_another_log_is_made_anew(tmp_path: Path) -> None:
         hub.wait("other", "paid", 1_000)
         hub.signal("other", "nothing")
         hub._engine.state.check()
-    (tmp_path / "there" / NAME).rename(tmp_path / "here" / NAME)
+    for name in (NAME, f"{NAME}-sum"):
+        (tmp_path / "there" / name).rename(tmp_path / "here" / name)
     check(tmp_path / "here")
 
 

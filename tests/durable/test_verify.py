@@ -215,3 +215,24 @@ def test_an_engine_that_is_not_there_is_refused() -> None:
         verify(FaultyFiles(), engine="abacus")  # type: ignore[arg-type]
     with pytest.raises(sj.ConfigError, match="needs a Spark session"):
         verify(FaultyFiles(), engine="spark")
+
+
+def test_a_signal_of_its_own_time_is_only_for_those_who_waited_when_it_came(scene: Scene) -> None:
+    scene.hub.wait("k", "paid", 100, id="w")
+    scene.clock.advance(5)
+    assert scene.hub.cancel("w")
+    scene.reopen(10, recover_grace=20)
+    scene.hub.signal("k", "paid", at=WALL_MS + 3)
+    scene.clock.advance(50)
+    (told,) = scene.hub.outcomes()
+    assert (told.outcome, told.at) == ("cancelled", WALL_MS + 5)
+
+
+def test_signals_held_in_a_grace_count_in_the_order_of_their_times(scene: Scene) -> None:
+    scene.hub.wait("k", "paid", 100)
+    scene.reopen(50, recover_grace=20)
+    for at in (30, 20):
+        scene.hub.signal("k", "paid", at=WALL_MS + at)
+    scene.clock.advance(50)
+    (told,) = scene.hub.outcomes()
+    assert (told.outcome, told.at) == ("completed", WALL_MS + 20)

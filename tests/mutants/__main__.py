@@ -39,6 +39,19 @@ TABLES: dict[str, list[list[str]]] = {
         [*(f"tests/durable/test_{name}.py" for name in ("dataset", "verify", "folder")), "-m", "not java"],
         ["tests/cli/test_data.py", "-m", "not java"],
     ],
+    "insight": [
+        ["tests/service/insight", *(f"tests/durable/test_{name}.py" for name in ("incidents", "horizon", "pages"))]
+    ],
+    "webhooks": [
+        [f"tests/service/webhooks/test_{name}.py" for name in ("delivery", "messages", "guard", "sender", "routes")]
+    ],
+    "client": [
+        [f"tests/service/client/test_{name}.py" for name in ("lost_answers", "client", "async_client")],
+        ["tests/service/client/test_durable.py"],
+    ],
+    "service": [
+        [f"tests/service/test_{name}.py" for name in ("waits", "batch", "refusals", "bad_days", "security", "serve")]
+    ],
     "kafka": [["tests/kafka"]],
     "replay": [
         [

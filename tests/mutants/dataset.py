@@ -66,10 +66,10 @@ MUTANTS = [
         "chosen",
     ),
     Mutant(
-        "what was told is moved",
+        "what was opened later is moved",
         f"{ROOM}/dataset/waits.py",
         "(self.position[chosen] < change.position) & (change.position < self.told_in[chosen])",
-        "self.position[chosen] < change.position",
+        "change.position < self.told_in[chosen]",
     ),
     Mutant(
         "signals from before the opening count",
@@ -88,12 +88,6 @@ MUTANTS = [
         f"{ROOM}/dataset/particular.py",
         "    if settings.remember_ms is None:\n        return None\n",
         "    if settings.remember_ms is None:\n        return memory\n",
-    ),
-    Mutant(
-        "own times are for everybody",
-        f"{ROOM}/dataset/history.py",
-        "rows = signals.rows.filter(pa.array(~signals.has_own_time))",
-        "rows = signals.rows",
     ),
     Mutant(
         "signals of a grace count as they come",

@@ -105,4 +105,10 @@ MUTANTS = [
         "        if self._is_stale or self.index.is_broken:\n            self._rebuild()\n        self.state",
         "        if self._is_stale:\n            self._rebuild()\n        self.state",
     ),
+    Mutant(
+        "a running hub sees the index from in between",
+        f"{ROOM}/recovery.py",
+        ", is_writable=not is_shared)",
+        ")",
+    ),
 ]

@@ -73,14 +73,14 @@ MUTANTS = [
     Mutant(
         "what the next operation needs is settled",
         DECIDE,
-        "        is_settled &= ~_is_next(",
-        "        is_settled &= True | _is_next(",
+        "        is_settled &= ~is_next(",
+        "        is_settled &= True | is_next(",
     ),
     Mutant("openings of a key that is taken are dropped", KEEP, "    if not shape.forgets_keys:\n", "    if True:\n"),
     Mutant(
         "nobody is woken to forget",
         DECIDE,
-        "        _forget_in_time(groups, rows[groups.at[rows] < watermark], due)\n",
+        "        forget_in_time(groups, rows[groups.at[rows] < watermark], due)\n",
         "        pass\n",
     ),
     Mutant(

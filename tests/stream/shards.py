@@ -129,6 +129,11 @@ class Run:
             for outcome in as_outcomes(pending_of(self.rules.parts[rule].shape, rows, as_of))
         ]
 
+    def kept(self) -> list[pa.RecordBatch]:
+        """What is kept of keys, under all rules."""
+        heads = self.store.heads().items()
+        return [rows for rule, head in heads for rows in self._kept(self.rules.parts[rule].shape, head).valid_rows()]
+
     def _kept(self, shape: Shape, head: Head) -> Kept:
         return Kept(shape, [Segment.from_bytes(shape, self.store.segment(number), number) for number in head.segments])
 

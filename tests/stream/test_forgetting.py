@@ -112,3 +112,23 @@ def test_a_key_is_forgotten_after_the_end_of_its_operation(at: int, told: int) -
         run.step([event], 0)
     run.step([], NEVER_LATE)
     assert len(run.told) == told
+
+
+def test_a_mark_stays_until_no_opening_can_come_that_it_is_for() -> None:
+    run = Run(shape_of(Rule("r", "open", seen("paid"), within=10), remember_ms=10), Random(0))
+    run.step([Event("k", "open", 1), Event("k", "paid", 5)], 0)
+    for watermark in (14, 15):
+        run.step([], watermark)
+        run.step([Event("k", "open", 15)], watermark)
+    run.step([], NEVER_LATE)
+    assert len(run.told) == 1
+
+
+def test_what_is_forgotten_in_bulk_is_not_forgotten_early() -> None:
+    run = Run(shape_of(Rule("r", "open", reached("a", at_least=1), within=1, per="each"), remember_ms=640), Random(0))
+    run.step([Event("k", "a", 5, "x", 2)], 0)
+    for watermark in (600, 642, 644):
+        run.step([], watermark)
+    run.step([Event("k", "open", 645)], 645)
+    run.step([], 650)
+    assert [outcome.outcome for outcome in run.told] == ["completed"]

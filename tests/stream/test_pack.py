@@ -11,7 +11,7 @@ from sojourn.pipeline.deal import shards_of
 from sojourn.pipeline.plan import Plan
 from sojourn.pipeline.stream.pack import ASIDE, EVENTS, NEWEST, ROWS, SET_ASIDE, SHARD, Pack, from_bytes
 from sojourn.pipeline.stream.shape import Shape
-from sojourn.rules import Rule
+from sojourn.rules import Rule, total
 
 RULE = Rule("r", "open", "done", within=5)
 LOG = pa.schema([("key", pa.string()), ("kind", pa.string()), ("at", pa.int64()), ("note", pa.string())])
@@ -65,3 +65,17 @@ def test_every_payload_says_how_far_time_has_come_also_one_that_holds_nothing() 
     assert (idle[SHARD], idle[EVENTS], idle[ASIDE], idle[NEWEST].timestamp()) == (None, None, None, 0.009)
     (timeless,) = payloads([("c", "open", None, None)])
     assert timeless[NEWEST] is None
+
+
+def test_what_some_rule_can_use_is_sent_and_what_another_cannot_is_set_aside_in_its_name() -> None:
+    rules = [
+        Rule("adds", "open", total("a", of="at", at_least=1), 5),
+        Rule("sums", "a", total("b", of="note", at_least=1), 5),
+    ]
+    plan = Plan.of(rules, "ms")
+    shape = Shape(plan, {"at": pa.int64(), "note": pa.decimal128(38, 18)})
+    rows = {"key": ["k"] * 4, "kind": ["open", "a", "b", "b"], "at": [1, 2, 3, 4], "note": ["x", "x", "x", "1"]}
+    (*aside, sent) = Pack(shape, LOG, 1).payloads(pa.table(rows, LOG)).to_pylist()
+    assert from_bytes(sent[ROWS], LOG)["at"].to_pylist() == [1, 2, 4]
+    reasons = from_bytes(aside[0][ASIDE], SET_ASIDE)["reason"].to_pylist()
+    assert reasons == ["rule 'sums': note of 'b' is not a number"]

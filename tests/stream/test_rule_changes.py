@@ -88,6 +88,17 @@ def test_rules_are_added_to_a_stream_and_removed_from_it_and_the_others_go_on(
     assert stream.pending(str(scene.checkpoint)).count() == 0
 
 
+def test_all_shards_are_woken_to_tell_what_a_removed_rule_held(spark: SparkSession, tmp_path: Path) -> None:
+    goes, stays = (Rule(name, "open", "paid", "1 h") for name in ("goes", "stays"))
+    scene = Scene(spark, tmp_path, late="1 s")
+    scene.add([Event(key, "open", EPOCH) for key in "abcdefgh"])
+    scene.run([goes, stays])
+    scene.add([flush(EPOCH + 1)])  # it concerns no shard
+    scene.run([stays], removed="cancel")
+    assert [(o.key, o.outcome, o.at) for o in scene.outcomes()] == [(key, "cancelled", EPOCH) for key in "abcdefgh"]
+    assert {outcome.rule for outcome in scene.outcomes()} == {"goes"}
+
+
 def entries(*rules: Rule, **options: Any) -> dict[str, Any]:
     shape = Shape(Plan.of(rules, "ms"), {})
     return {**settings_of(shape, 5, 3), **options}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from rules.strategies import logs_of_two_keys, rules
 from sojourn.pipeline.stream.remove import REMOVAL
 from sojourn.pipeline.stream.ruleset import Removed, Ruleset
 from sojourn.pipeline.stream.shape import Shape
-from sojourn.rules import Event, Outcome, Rule, column, seen, total
+from sojourn.rules import Event, Outcome, Rule, column, seen, total, until_column
 from stream.shards import NEVER_LATE, Run, micro_batches, shape_of
 from stream.test_shard_parity import FEW, as_told, lateness, long_log, randoms
 
@@ -70,6 +71,29 @@ def test_an_event_that_one_rule_cannot_use_counts_for_another() -> None:
     assert [(outcome.rule, outcome.outcome) for outcome in run.told] == [("adds", "expired"), ("sees", "completed")]
 
 
+def test_what_a_rule_cannot_use_it_does_not_keep() -> None:
+    chosen = [Rule("adds", "open", total("a", at_least=1), 9), Rule("due", "b", "a", column("allowed"))]
+    run = Run(shape_of(chosen), Random(0))
+    run.step([Event("k", "a", 2), Event("k", "b", 2)], -NEVER_LATE)
+    assert [run.rules.parts[rule].shape.rule.name for rule in run.store.heads()] == ["due"]  # of which `a` is a signal
+    run.step([Event("l", "b", 2)], -NEVER_LATE)
+    assert run.store.pending == 0
+    assert {key for rows in run.kept() for key in rows["key"].to_pylist()} == {"k"}
+
+
+def test_each_rule_reads_its_own_columns() -> None:
+    chosen = [
+        Rule("values", "open", total("a", at_least=2), column("allowed")),
+        Rule("amounts", "open", total("a", of="amount", at_least=2), until_column("due")),
+    ]
+    run = Run(shape_of(chosen), Random(0))
+    columns = {"amount": 1.0, "allowed": 9, "due": 4}
+    run.step([Event("k", "open", 1, columns=columns), Event("k", "a", 2, value=3.0, columns=columns)], -NEVER_LATE)
+    run.step([], NEVER_LATE)
+    told = [(outcome.rule, outcome.outcome, outcome.deadline) for outcome in run.told]
+    assert told == [("amounts", "expired", 4), ("values", "completed", 10)]
+
+
 def test_two_rules_of_one_meaning_do_not_share_what_they_keep() -> None:
     chosen = [Rule(name, "open", "paid", 5, "each") for name in ("a", "b")]
     run = Run(shape_of(chosen), Random(0))
@@ -111,7 +135,7 @@ def test_rules_come_and_go_at_the_newest_event_that_was_read(
     random, added = Random(seed), renamed(other, "added")
     log = long_log(random)
     batches = list(micro_batches(log, late, random))
-    cut = random.randrange(len(batches) + 1)
+    cut = random.randrange(len(batches) - 1)  # before the last two, whose watermark is of no event
     run = Run(shape_of(chosen), random)
     for batch, watermark in batches[:cut]:
         run.step(batch, watermark)
@@ -135,6 +159,26 @@ def test_rules_come_and_go_at_the_newest_event_that_was_read(
 def without_the_first(whole: Shape, chosen: list[Rule], added: Rule, newest: int, *, is_told: bool) -> Ruleset:
     gone = Removed(whole.of_rule(chosen[0]), newest, is_told)
     return Ruleset(shape_of([*chosen[1:], added]), {"added": newest}, (gone,))
+
+
+@pytest.mark.parametrize(("is_told", "told"), [(True, ["completed", "cancelled"]), (False, [])])
+def test_what_the_events_have_ended_by_the_removal_is_told_so(is_told: bool, told: list[str]) -> None:
+    chosen = [Rule("gone", "open", "paid", 90, "each"), Rule("stays", "open", "paid", 90)]
+    run = Run(shape_of(chosen), Random(0))
+    run.step([Event("k", "open", 1), Event("k", "paid", 8), Event("l", "open", 7)], 0)
+    run.rules = without_the_first(run.rules.whole, chosen, Rule("added", "open", "paid", 5), 8, is_told=is_told)
+    run.step([], 0)
+    assert [outcome.outcome for outcome in run.told] == told
+    assert len(run.store.heads()) == 1
+
+
+def test_a_rule_that_is_added_looks_at_later_events_only() -> None:
+    chosen = [Rule("gone", "open", "paid", 90), Rule("stays", "open", "paid", 90)]
+    run = Run(shape_of(chosen), Random(0))
+    run.rules = without_the_first(run.rules.whole, chosen, Rule("added", "open", "paid", 5, "each"), 8, is_told=True)
+    run.step([Event("k", "open", at) for at in (7, 8, 9, 10)], 0)
+    run.step([], NEVER_LATE)
+    assert [o.operation_id for o in run.told if o.rule == "added"] == ["added/k/10", "added/k/9"]
 
 
 def test_what_a_removed_rule_held_says_so_and_is_told_once() -> None:

@@ -50,7 +50,7 @@ def test_a_checkpoint_goes_on_under_its_own_settings_only(spark: SparkSession, t
     (scene.checkpoint / "sojourn.json").unlink()
     scene.out = tmp_path / "elsewhere"
     scene.add([Event("k", "a", EPOCH)])
-    with pytest.raises(Exception, match="the checkpoint was written under another rule"):
+    with pytest.raises(Exception, match="the checkpoint was written under other rules"):
         scene.run(other)
 
 

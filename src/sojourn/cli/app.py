@@ -16,6 +16,7 @@ from .recommend import recommend
 from .replay import replay
 from .report import report
 from .rule import rule
+from .serve import serve
 from .simulate import simulate
 from .stream import stream
 
@@ -27,6 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EPILOG,
 )
+app.command()(serve)
 app.command()(replay)
 app.command()(recommend)
 app.command()(explain)

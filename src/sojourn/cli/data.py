@@ -155,14 +155,16 @@ def salvaged_text(salvaged: Salvaged) -> str:
 def backup(
     data: Data, to: Annotated[str, typer.Argument(metavar="TO", help="Where to: a folder that is not there yet.")]
 ) -> None:
-    """Copy a data folder, while its owner runs. The copy opens as a hub, and verifies.
+    """Copy a data folder, while its owner runs. The copy opens as a hub, and verifies. Webhooks are in it, too.
 
     [bold]sojourn backup data/ backups/monday/[/bold]
     """
     with failures():
         from ..durable.backup import backup as back_up  # noqa: PLC0415
+        from ..service.webhooks.store import copy_store  # noqa: PLC0415
 
         made = back_up(data, to)
+        copy_store(data, to)
         typer.echo(
             f"{made.folder}: {many(made.files, 'file')}, {made.size:,} bytes; {many(made.pending, 'wait')} pending, "
             f"{many(made.last_number, 'outcome')} told, as of {time_text(made.last_stamp)}"

@@ -133,5 +133,6 @@ def _message(error: Exception) -> str:
 def _install(module: str | None) -> str:
     """How to install a module that is missing."""
     extras = {"pyspark": "spark", "py4j": "spark", "numpy": "pipeline", "pyarrow": "pipeline"}
+    extras |= dict.fromkeys(("starlette", "uvicorn", "uvloop", "httptools", "prometheus_client"), "server")
     extra = extras.get((module or "").partition(".")[0])
     return f"pip install 'sojourn[{extra}]'" if extra else f"{sys.executable} -m pip install {module}"

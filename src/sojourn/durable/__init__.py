@@ -19,6 +19,7 @@ Read `state.py` first: what records mean. Then, from the disk upwards:
     outcomes   by number, from memory or from the log
     door       what can be stored
     verbs      each verb as one record
+    incidents  the clock of a rule stopped, deadlines shifted and shifted back
     sleep      threads that wait for an outcome
     hub, async_hub, reader    the faces
 
@@ -33,6 +34,7 @@ The folder from outside, beside its owner:
 
 from .hub import DurableHub as DurableHub
 from .hub import DurableStats as DurableStats
+from .incidents import Incident as Incident
 from .reader import Reader as Reader
 from .reader import read as read
 from .verification import Verified as Verified
@@ -40,4 +42,4 @@ from .verification import verify as verify
 from .wait import Told as Told
 from .wait import Wait as Wait
 
-__all__ = ["DurableHub", "DurableStats", "Reader", "Told", "Verified", "Wait", "read", "verify"]
+__all__ = ["DurableHub", "DurableStats", "Incident", "Reader", "Told", "Verified", "Wait", "read", "verify"]

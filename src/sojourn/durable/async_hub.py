@@ -21,6 +21,7 @@ from ..rules import Condition, Event, Rule
 from ..rules.duration import Duration
 from .commit import Request
 from .hub import DurableFace
+from .incidents import Incident, check_note
 from .outcomes import check_cursor
 from .wait import Told, Wait
 
@@ -135,9 +136,24 @@ class AsyncDurableHub(DurableFace, AsyncHub):  # type: ignore[misc]
         return self._do(self._verbs.cancel_where(rule, key_prefix, dry_run))
 
     def shift(
-        self, *, rule: str | None = None, key_prefix: str | None = None, by: Duration, dry_run: bool = False
+        self,
+        *,
+        rule: str | None = None,
+        key_prefix: str | None = None,
+        by: Duration,
+        dry_run: bool = False,
+        note: str | None = None,
     ) -> asyncio.Future[int]:
-        return self._do(self._verbs.shift(rule, key_prefix, by, dry_run))
+        return self._do(self._verbs.shift(rule, key_prefix, by, dry_run, note))
+
+    def stop_clock(self, rule: str, note: str | None = None) -> asyncio.Future[Incident]:
+        return self._do(self._verbs.acts.stop(rule, check_note(note)))
+
+    def resume_clock(self, rule: str, note: str | None = None) -> asyncio.Future[Incident]:
+        return self._do(self._verbs.acts.resume(rule, check_note(note)))
+
+    def undo(self, number: int, note: str | None = None) -> asyncio.Future[Incident]:
+        return self._do(self._verbs.acts.undo(number, check_note(note)))
 
     def outcomes(self, after: int = 0, *, timeout: float | None = 0) -> AsyncIterator[Told]:
         """The outcomes after that number, in order and without gaps, for `async for`; see `Hub.outcomes`."""

@@ -206,6 +206,26 @@ class Cold:
         ]
         return array("q", [seq for seq in found if not self._is_cancelled(seq)] if self.cancels else found)
 
+    def by_plan(self) -> Counter[int]:
+        """How many of those that are only in the index, and pending, have each plan.
+
+        What is in memory, and was opened before the place of the index, is in it too; so is what has ended since.
+        """
+        mark, waits = self.index.mark, self._state.waits
+        if mark is None:
+            return Counter()
+        counts = Counter(dict(self.index.by_plan()))
+        counts.subtract(wait._plan_number for seq, wait in waits.items() if seq < mark.next_seq)
+        ended = {
+            *self.changed,
+            *self.frozen,
+            *self._state.untold,
+            *(seq for sweep in self.cancels for seq in sweep.seqs),
+        }
+        gone = [seq for seq in ended if seq < mark.next_seq and seq not in waits]
+        counts.subtract(row.row[3] for row in self.index.of_seqs(sorted(gone)))
+        return +counts
+
     def _is_cancelled(self, seq: int) -> bool:
         return any(seq in sweep for sweep in self.cancels)
 

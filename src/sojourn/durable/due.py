@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from itertools import islice
 
 STALE_ALLOWED = 10_000
+MINUTE_MS = 60_000
 
 
 class Due:
@@ -16,10 +18,14 @@ class Due:
         """Mostly one wait has an instant to itself, and then no dict is made for it."""
         self._instants: list[int] = []
         """A heap of all instants, and some that nobody has any more."""
+        self.by_minute: dict[int, int] = {}
+        """How many there are, by minute."""
         self._disordered: set[int] = set()
         """Instants whose waits are not in the order of their numbers: some were moved, or came in from the index."""
 
     def add(self, instant: int, seq: int) -> None:
+        minute = instant // MINUTE_MS
+        self.by_minute[minute] = self.by_minute.get(minute, 0) + 1
         there = self._at.get(instant)
         if there is None:
             self._at[instant] = seq
@@ -36,6 +42,8 @@ class Due:
         if len(seqs) == 1:
             self.add(instant, seqs[0])
             return
+        minute = instant // MINUTE_MS
+        self.by_minute[minute] = self.by_minute.get(minute, 0) + len(seqs)
         there = self._at.get(instant)
         if there is None:
             heappush(self._instants, instant)
@@ -48,6 +56,7 @@ class Due:
         self._at[instant] = there
 
     def remove(self, instant: int, seq: int) -> None:
+        self._count_off(instant // MINUTE_MS)
         there = self._at[instant]
         if type(there) is dict and len(there) > 1:
             del there[seq]
@@ -57,6 +66,38 @@ class Due:
         if len(self._instants) > 2 * len(self._at) + STALE_ALLOWED:
             self._instants = list(self._at)
             heapify(self._instants)
+
+    def _count_off(self, minute: int) -> None:
+        left = self.by_minute[minute] - 1
+        if left:
+            self.by_minute[minute] = left
+        else:
+            del self.by_minute[minute]
+
+    def until(self, last: int) -> dict[int, int]:
+        """How many have each instant up to that one. O(instants up to there): those behind are not looked at."""
+        heap, places, found = self._instants, [0], dict[int, int]()
+        while places:
+            place = places.pop()
+            if place < len(heap) and heap[place] <= last:
+                places += (2 * place + 1, 2 * place + 2)
+                there = self._at.get(heap[place])
+                if there is not None:
+                    found[heap[place]] = len(there) if isinstance(there, dict) else 1
+        return found
+
+    def in_order(self) -> Iterator[int]:
+        """All numbers, soonest instant first; what is not asked for costs nothing. Nothing may change meanwhile."""
+        frontier, last = [(instant, 0) for instant in self._instants[:1]], None
+        while frontier:
+            instant, place = heappop(frontier)
+            for child in (2 * place + 1, 2 * place + 2):
+                if child < len(self._instants):
+                    heappush(frontier, (self._instants[child], child))
+            there = self._at.get(instant)
+            if there is not None and instant != last:
+                yield from there if isinstance(there, dict) else (there,)
+            last = instant
 
     def first(self) -> int | None:
         """The earliest instant."""

@@ -48,6 +48,8 @@ TELL_MOST_AT_ONCE = 20_000
 """Outcomes of one request that are told before it is answered."""
 MOVE_MOST = 1_000
 """Waits that leave memory, and that come in before they are due, with one group."""
+BRING_IN_MOST = 10_000
+"""Waits that come in from the index when a hub is closed, to be returned."""
 CROWD_WAIT_S = 0.05
 """How long a group waits for upkeep when much more has changed than it follows; if twice as much, until it is done."""
 LEAD_MS = 10_000
@@ -224,13 +226,13 @@ class Engine:
         return self.left()
 
     def left_in_memory(self) -> list[Wait]:
-        """What is pending, soonest deadline first; all of it, if there is room."""
+        """What is pending, soonest deadline first; of a large index, what is in memory."""
         self.look(lambda state: self._bring_in_all())
         return self.look(lambda state: sorted(state.waits.values(), key=lambda wait: (wait.deadline, wait.seq)))
 
     def _bring_in_all(self) -> bool:
-        """Whether all that the index has could be taken out of it."""
-        if self.state.pending > self._most or self.index.is_broken:
+        """Whether all that the index has could be taken out of it: not if it is so much that it would take long."""
+        if self.state.pending - len(self.state.waits) > BRING_IN_MOST or self.index.is_broken:
             return False
         with suppress(StorageError):
             self._cold.where(Where())

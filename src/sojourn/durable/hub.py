@@ -23,6 +23,7 @@ from .archive import Archive
 from .cold import MEMORY, WAIT_BYTES
 from .engine import Engine
 from .files import DiskFiles, Files
+from .incidents import Incident, check_note
 from .outcomes import check_cursor
 from .sleep import await_told, strand
 from .state import Settings, State
@@ -197,7 +198,7 @@ class DurableFace:
     def close(self, *, cancel_pending: bool = False) -> builtins.list[Wait]:
         """Stop, and let go of the folder, in which waits stay pending; or cancel them first. Returns those that were.
 
-        Of more than `memory` allows, those that were in memory: `pending` says how many there are.
+        With more than 10,000 of them in the index, only those in memory: `pending` says how many there are.
         Whoever waits for one of them in this process is told so, with an error.
         """
         if cancel_pending and self._engine._is_open:
@@ -210,6 +211,10 @@ class DurableFace:
         self._timer.close()
         strand(stranded, self.name)
         return left
+
+    def incidents(self) -> builtins.list[Incident]:
+        """What was done to many at once: clocks stopped and resumed, deadlines shifted and shifted back; in order."""
+        return self._engine.look(lambda state: builtins.list(state.incidents.acts))
 
     # What the engine and its waits ask
 
@@ -339,10 +344,31 @@ class DurableHub(DurableFace, Hub):  # type: ignore[misc]
         return self._engine.submit(self._verbs.cancel_where(rule, key_prefix, dry_run))
 
     def shift(
-        self, *, rule: str | None = None, key_prefix: str | None = None, by: Duration, dry_run: bool = False
+        self,
+        *,
+        rule: str | None = None,
+        key_prefix: str | None = None,
+        by: Duration,
+        dry_run: bool = False,
+        note: str | None = None,
     ) -> int:
         """Give all waits of a rule, or on keys that start so, that much more time; return how many. One record."""
-        return self._engine.submit(self._verbs.shift(rule, key_prefix, by, dry_run))
+        return self._engine.submit(self._verbs.shift(rule, key_prefix, by, dry_run, note))
+
+    def stop_clock(self, rule: str, note: str | None = None) -> Incident:
+        """Let no time pass for the waits of a rule, and for those that come, until `resume_clock`. One record."""
+        return self._engine.submit(self._verbs.acts.stop(rule, check_note(note)))
+
+    def resume_clock(self, rule: str, note: str | None = None) -> Incident:
+        """Let time pass again: each wait has as much left as when the clock was stopped, or it was opened since."""
+        return self._engine.submit(self._verbs.acts.resume(rule, check_note(note)))
+
+    def undo(self, number: int, note: str | None = None) -> Incident:
+        """Take back the shift of that number among `incidents()`, for the waits that are still pending.
+
+        None is moved to before now: what has no time left then expires.
+        """
+        return self._engine.submit(self._verbs.acts.undo(number, check_note(note)))
 
     def outcomes(self, after: int = 0, *, timeout: float | None = 0) -> Iterator[Told]:
         """The outcomes after that number, in order and without gaps.

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from ..errors import DiskError, StorageError
+from .due import MINUTE_MS
 from .filter import Filter
 from .rows import CHUNK, ID, Found, boot, checksum, chunks, fields, texts
 from .where import Where, marks
@@ -30,6 +31,7 @@ from .where import Where, marks
 FORMAT = 1
 CACHE_KIB = 65_536
 SMALLEST_FILTER = 4_096
+MINUTES_CHUNK = 20_000
 LAST = 2**62
 """Later than any instant, greater than any number."""
 
@@ -200,6 +202,33 @@ class Index:
     def first_due(self, after: tuple[int, int]) -> int | None:
         found = self._ask("SELECT due FROM waits WHERE (due, seq) > (?, ?) ORDER BY due, seq LIMIT 1", after)
         return found[0][0] if found else None
+
+    def by_plan(self) -> list[tuple[int, int]]:
+        """How many have each plan."""
+        return self._ask("SELECT plan, COUNT(*) FROM waits GROUP BY plan")
+
+    def seqs_after(self, where: Where, after: int, until: int, most: int) -> list[int]:
+        """The first numbers between these, in order."""
+        sql, arguments = where.sql()
+        between = f"SELECT seq {sql} AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+        return [seq for (seq,) in self._ask(between, [*arguments, after, until, most])]
+
+    def minutes(self) -> Iterator[tuple[int, int]]:
+        """How many are due in each minute since the epoch; some at a time, so that nobody waits long for the file."""
+        start, some = 0, "SELECT due FROM waits WHERE due >= ? ORDER BY due LIMIT ?"
+        while found := self._ask(
+            f"SELECT due / {MINUTE_MS}, COUNT(*) FROM ({some}) GROUP BY 1", (start, MINUTES_CHUNK)
+        ):
+            if sum(count for _, count in found) < MINUTES_CHUNK:
+                yield from found
+                return
+            minute = found[-1][0]
+            if len(found) == 1:  # more of one minute than are looked at
+                ends = minute * MINUTE_MS, (minute + 1) * MINUTE_MS
+                yield minute, self._ask("SELECT COUNT(*) FROM waits WHERE due >= ? AND due < ?", ends)[0][0]
+                minute += 1
+            yield from found[:-1]
+            start = minute * MINUTE_MS
 
     def all_rows(self) -> Iterator[tuple[int, int, str]]:
         """By number, some at a time: numbers, shifts, JSON."""

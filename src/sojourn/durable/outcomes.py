@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,8 @@ class Outcomes:
         self._news = threading.Condition()
         self._awaiting: list[asyncio.Future[None]] = []
         self._is_open = True
+        self.on_told: Callable[[list[Wait]], object] | None = None
+        """Called with what has been told, by whoever wrote it; must not raise."""
         self.last = next_number - 1
         """The number of the last one told."""
 
@@ -43,6 +45,8 @@ class Outcomes:
             self._recent.extend([(wait._number, wait._row) for wait in told[-RECENT:] if wait._row is not None])
             self.last = told[-1]._number
             self._wake_all()
+        if self.on_told is not None:
+            self.on_told(told)
 
     def close(self) -> None:
         """Nobody waits for more."""
@@ -86,7 +90,8 @@ class Outcomes:
         with self._news:
             last = self.last
             first = self._recent[0][0] if self._recent else last + 1
-            recent = list(islice(self._recent, max(0, number + 1 - first), None)) if first <= number + 1 else []
+            wanted = last - number if first <= number + 1 else 0  # from behind: most who ask follow closely
+            recent = list(islice(reversed(self._recent), max(0, wanted)))[::-1]
         if recent or number >= last:
             return [told_of(*told) for told in recent]
         return read_outcomes(self._files, number, last)
@@ -107,7 +112,8 @@ def read_outcomes(files: Files, after: int, last: int) -> list[Told]:
     if not found or found[0].next_number > after + 1:
         oldest = f"; the oldest kept is {found[0].next_number}" if found else ""
         raise OutcomesGoneError(
-            f"outcomes after {after} are gone: the log keeps them only so long{oldest}; read more often, or keep more"
+            f"outcomes after {after} are gone: the log keeps them only so long{oldest}; read more often, or keep more",
+            found[0].next_number - 1 if found else last,
         )
     for i, header in enumerate(found):
         following = found[i + 1] if i + 1 < len(found) else None
@@ -125,7 +131,8 @@ def read_outcomes(files: Files, after: int, last: int) -> list[Told]:
 def _lost(after: int, last: int) -> OutcomesGoneError:
     return OutcomesGoneError(
         f"outcomes {after + 1} to {last} are lost: the folder was repaired, and its lost.json has those that could be "
-        f"read; go on with after={last}"
+        f"read; go on with after={last}",
+        last,
     )
 
 

@@ -53,13 +53,15 @@ def recover(
     `most`. It is used if it belongs to this log, and made anew if not, unless it `is_shared` with a hub that reads it.
     """
     new_state = partial(_new_state, owner, known, index, most)
+    is_indexed = index is not None and index.mark is not None
     with no_garbage_collection():
         try:
             return _recovered(files, new_state, until, is_shared)
-        except StorageError:
-            if index is None or not index.is_broken or is_shared:
+        except StorageError as error:
+            if index is None or is_shared or isinstance(error, DiskError) or not (is_indexed or index.is_broken):
                 raise
-            return _recovered(files, new_state, until)  # without what was in the index
+            index.is_broken = True  # perhaps only the index is wrong: without it, the log has the last word
+            return _recovered(files, new_state, until)
 
 
 def _recovered(
@@ -79,7 +81,7 @@ def _recovered(
     else:
         state, snapshot, passed_over = _last_snapshot(files, there, found, new_state)
         start = Position(found[0].segment if snapshot is None and found else snapshot or 0, 0)
-    tail, count = replay(files, found, start, state, until)
+    tail, count = replay(files, found, start, state, until, is_writable=not is_shared)
     if state.cold is not None and state._known:
         state.cold.of_seqs(list(state._known))
     state.let_go_of_known()
@@ -109,10 +111,20 @@ def _place_of(index: Index, files: Files, found: list[Header], until: Position |
 
 
 def replay(
-    files: Files, found: list[Header], start: Position, state: State, until: Position | None = None
+    files: Files,
+    found: list[Header],
+    start: Position,
+    state: State,
+    until: Position | None = None,
+    *,
+    is_writable: bool = True,
 ) -> tuple[Tail, int]:
-    """Apply what the log has from there on; the place where it ends, and how many records that was."""
-    tail, count, is_writable = Tail(start, 0), 0, True
+    """Apply what the log has from there on; the place where it ends, and how many records that was.
+
+    On the way the index may have to be brought forward, for lack of memory. Not if it is shared with a running hub:
+    that has forgotten what was opened and ended meanwhile, and must not see rows of it.
+    """
+    tail, count = Tail(start, 0), 0
     for i, header in enumerate(found):
         if header.segment < start.segment:
             continue

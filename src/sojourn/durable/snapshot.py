@@ -17,6 +17,7 @@ from ..errors import DamagedError
 from ..rules import Event
 from . import records as r
 from .files import Files
+from .incidents import Incidents
 from .rows import chunks, loaded, wait_row
 from .segments import snapshot_name
 from .state import Settings, State, number_of, remembered
@@ -109,7 +110,8 @@ def _head_part(segment: int, state: State) -> Part:
     plans = [[number, toml] for toml, number in state.plan_numbers.items()]
     numbers = [state.last_stamp, state.next_seq, state.next_number, state.clock_steps, state.grace_until]
     counts, settings, uses = dict(state.counts), state.settings._asdict(), sorted((+state.plan_uses).items())
-    body = [segment, numbers, counts, settings, plans, state.rules, state.held, state.next_plan, uses]
+    acts = state.incidents.rows()
+    body = [segment, numbers, counts, settings, plans, state.rules, state.held, state.next_plan, uses, acts]
     return _part(r.SNAPSHOT, body)
 
 
@@ -164,6 +166,7 @@ def _head(
     held: list[list[Any]],
     next_plan: int,
     uses: list[tuple[int, int]],
+    acts: list[list[Any]] | None = None,
 ) -> None:
     for number, toml in plans:
         state.apply(r.RULE, [0, number, toml, False])
@@ -171,6 +174,8 @@ def _head(
     state.plan_uses = Counter(dict(uses))
     state.last_stamp, state.next_seq, state.next_number, state.clock_steps, state.grace_until = numbers
     state.counts, state.settings, state.rules, state.held = counts, Settings(**settings), rules, held
+    state.incidents = Incidents(acts)
+    state.stopped = state.incidents.stopped
     state.set_memory(())
 
 

@@ -21,6 +21,7 @@ from ..hub._plan import Plan
 from ..rules import Event, Rule
 from . import records as r
 from .due import Due
+from .incidents import Incident, Incidents, moved_to
 from .wait import Wait
 from .where import Where
 
@@ -84,6 +85,9 @@ class State:
         self.last_stamp = 0
         self.counts: dict[Ending, int] = {"completed": 0, "expired": 0, "cancelled": 0}
         self.clock_steps = 0
+        self.incidents = Incidents()
+        self.stopped: dict[str, Incident] = {}
+        """The rules whose clock stands."""
         self._ended_ids: deque[Wait] = deque()
         self._signal_order: deque[tuple[int, str]] = deque()
         self._known = known or {}
@@ -300,16 +304,31 @@ class State:
     def _cancel_all(self, stamp: int, rule: str | None, key_prefix: str | None) -> int:
         return sum([self._cancel_one(wait, stamp) for wait in list(self.matching(rule, key_prefix))])
 
-    def _shift(self, stamp: int, rule: str | None, key_prefix: str | None, by_ms: int) -> int:
+    def _shift(
+        self,
+        stamp: int,
+        rule: str | None,
+        key_prefix: str | None,
+        by_ms: int,
+        before_seq: int | None = None,
+        about: list[Any] | None = None,
+    ) -> int:
         self._release(stamp)
         self.shifts += 1
+        last = self.next_seq if before_seq is None else before_seq
         count = 0
-        if self.cold is not None:
+        if self.cold is not None and by_ms < 0:  # the index would bring them in too late: in memory they are right
+            self.cold.where(self._where(rule, key_prefix))
+        elif self.cold is not None:
             self.cold.prepare(stamp)
             count = self.cold.shift(self._where(rule, key_prefix, stamp), stamp, by_ms, self.shifts)
-        found = [wait for wait in self.matching(rule, key_prefix) if self.can_move(wait, stamp)]
+        found = [w for w in self.matching(rule, key_prefix) if w.seq < last and self.can_move(w, stamp)]
         for wait in found:
-            wait._extend_to(wait.deadline + by_ms, stamp)
+            wait._extend_to(moved_to(wait.deadline, by_ms, stamp), stamp)
+        act, of, note = about or ("shift", None, None)
+        about_it = rule, key_prefix, stamp, by_ms, count + len(found), self.next_seq
+        self.incidents.note(Incident(self.incidents.next_number, act, *about_it, of, note))
+        self.stopped = self.incidents.stopped
         return count + len(found)
 
     def _tell(self, stamp: int, first_number: int, rows: list[list[Any]]) -> list[Wait]:

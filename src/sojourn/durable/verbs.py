@@ -16,6 +16,7 @@ from ..rules.duration import Duration, duration_ms
 from . import door
 from . import records as r
 from .engine import Engine
+from .incidents import Acts, check_note
 from .state import State, number_of
 from .wait import Wait
 
@@ -30,6 +31,7 @@ class Verbs:
         self._engine = engine
         self._max_pending = max_pending
         self._texts: dict[Any, tuple[str, int]] = {}
+        self.acts = Acts(engine)
 
     @property
     def _state(self) -> State:
@@ -39,9 +41,12 @@ class Verbs:
 
     def register(self, rule: Rule) -> Callable[[int], None]:
         text = door.check_rule(rule).to_toml()
-        return lambda stamp: self._registered(rule.name, text, stamp)
+        return lambda stamp: self._registered(rule, text, stamp)
 
-    def _registered(self, name: str, text: str, stamp: int) -> None:
+    def _registered(self, rule: Rule, text: str, stamp: int) -> None:
+        name = rule.name
+        if rule.keeps_alive is not None and name in self._state.stopped:
+            raise ConfigError(f"the clock of rule {name!r} is stopped, and signals would set it; resume it first")
         number = self._state.plan_numbers.get(text)
         if number is None or self._state.rules.get(name) != number:
             self._engine.record(r.RULE, [stamp, number or self._state.next_plan, text, True])
@@ -66,7 +71,7 @@ class Verbs:
         if text is None:
             return
         if rule is not None:
-            self._registered(rule.name, text, stamp)
+            self._registered(rule, text, stamp)
         elif text not in self._state.plan_numbers:
             self._engine.record(r.RULE, [stamp, self._state.next_plan, text, False])
 
@@ -110,6 +115,8 @@ class Verbs:
             if batch.new:
                 self._record_plan(text, rule, stamp)
                 opened = self._engine.record(r.WAIT, [stamp, self._state.next_seq, *batch.columns()])
+                if self._state.stopped:
+                    self.acts.hold(opened, stamp)
             return batch.waits(opened)
 
         return perform
@@ -127,7 +134,9 @@ class Verbs:
 
         def perform(stamp: int) -> bool:
             found = self.pending(wait)
-            return found is not None and bool(self._engine.record(r.EXTEND, [stamp, found.seq, stamp + ms]))
+            if found is None:
+                return False
+            return bool(self._engine.record(r.EXTEND, [stamp, found.seq, self.acts.deadline(found.rule, stamp, ms)]))
 
         return perform
 
@@ -154,8 +163,11 @@ class Verbs:
 
         return perform
 
-    def shift(self, rule: str | None, key_prefix: str | None, by: Duration, dry_run: bool) -> Callable[[int], int]:
+    def shift(
+        self, rule: str | None, key_prefix: str | None, by: Duration, dry_run: bool, note: str | None = None
+    ) -> Callable[[int], int]:
         check_where(rule, key_prefix)
+        about = [] if check_note(note) is None else [None, ["shift", None, note]]
         ms = door.by_ms(by)
 
         def perform(stamp: int) -> int:
@@ -164,7 +176,7 @@ class Verbs:
                 return state.count_matching(rule, key_prefix, stamp, lambda wait: state.can_move(wait, stamp))
             if not state.has_matching(rule, key_prefix):
                 return 0
-            return int(self._engine.record(r.SHIFT, [stamp, rule, key_prefix, ms]))
+            return int(self._engine.record(r.SHIFT, [stamp, rule, key_prefix, ms, *about]))
 
         return perform
 

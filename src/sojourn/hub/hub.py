@@ -78,9 +78,12 @@ class HubFace:
         shards: int = 512,
         on_error: OnError = log_error,
         data: None = None,
+        url: None = None,
     ) -> None:
         if data is not None:
             raise ConfigError(f"data={data!r}: only Hub and AsyncHub themselves have a data folder, not {type(self)!r}")
+        if url is not None:
+            raise ConfigError(f"url={url!r}: only Hub and AsyncHub themselves can be elsewhere, not {type(self)!r}")
         if timer is not None and clock is not None:
             raise ConfigError("timer and clock: a timer has a clock of its own; give one of the two")
         check_whole("remember_most", remember_most, 0, NO_LIMIT)
@@ -320,11 +323,12 @@ class AsyncHubFace(HubFace):
 class Hub(QuickVerbs, SyncHubFace):
     """Waits and signals across threads, with a reaper thread of its own.
 
-    With `data=folder` it is a `sojourn.durable.DurableHub`, which has further settings and survives its process.
+    With `data=folder` it is a `sojourn.durable.DurableHub`, which has further settings and survives its process; with
+    `url=...` a `sojourn.service.client.RemoteHub`, whose waits are in a service.
     """
 
-    def __new__(cls, name: str = "hub", *, data: Any = None, **options: Any) -> Self:
-        return super().__new__(cls if data is None or cls is not Hub else durable_type("hub", "DurableHub"))
+    def __new__(cls, name: str = "hub", *, data: Any = None, url: Any = None, **options: Any) -> Self:
+        return super().__new__(cls if cls is not Hub else kind_of(cls, data, url))
 
 
 class AsyncHub(QuickVerbs, AsyncHubFace):
@@ -332,21 +336,24 @@ class AsyncHub(QuickVerbs, AsyncHubFace):
 
     `async with` starts it, or else its first wait on the loop. Callbacks may be coroutine functions.
     With `data=folder` it is a `sojourn.durable.async_hub.AsyncDurableHub`, which has further settings and survives its
-    process.
+    process; with `url=...` a `sojourn.service.client.async_hub.AsyncRemoteHub`, whose waits are in a service.
     """
 
-    def __new__(cls, name: str = "hub", *, data: Any = None, **options: Any) -> Self:
-        return super().__new__(
-            cls if data is None or cls is not AsyncHub else durable_type("async_hub", "AsyncDurableHub")
-        )
+    def __new__(cls, name: str = "hub", *, data: Any = None, url: Any = None, **options: Any) -> Self:
+        return super().__new__(cls if cls is not AsyncHub else kind_of(cls, data, url))
 
 
-def durable_type(module: str, name: str) -> type[Any]:
-    """The hub with a data folder. Its room is above this one, so it is asked for by name, here and nowhere else.
-
-    Only who uses it pays for its import.
+def kind_of(cls: type[Any], data: Any, url: Any) -> type[Any]:
+    """The hub with a data folder, or with a URL. Their rooms are above this one, so they are asked for by name, here
+    and nowhere else. Only who uses them pays for their import.
     """
+    if data is None and url is None:
+        return cls
+    if data is not None and url is not None:
+        raise ConfigError(f"data={data!r} and url={url!r}: a hub is in a folder or elsewhere; give one of the two")
     from importlib import import_module  # noqa: PLC0415
 
-    found: type[Any] = getattr(import_module(f"sojourn.durable.{module}"), name)
+    module = "hub" if cls is Hub else "async_hub"
+    room, name = ("durable", "DurableHub") if url is None else ("service.client", "RemoteHub")
+    found: type[Any] = getattr(import_module(f"sojourn.{room}.{module}"), name if cls is Hub else f"Async{name}")
     return found

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ...hub._plan import Plan
 from ...rules import Event, Waiting
 from ...rules.law import verdict
+from ..incidents import moved_to
 
 
 class Heard(NamedTuple):
@@ -110,7 +111,8 @@ class Hearing:
                     self.events.append(Event("", self._cancel_kind, move.stamp))
                 self._end(move.stamp)
         elif self._cancelled_at is None and move.stamp <= self.deadline:
-            self.deadline = move.deadline if move.deadline is not None else self.deadline + (move.by_ms or 0)
+            by_hand = move.deadline
+            self.deadline = moved_to(self.deadline, move.by_ms or 0, move.stamp) if by_hand is None else by_hand
             self._is_moved = True
 
     def _end(self, at: int) -> None:

@@ -99,7 +99,7 @@ class Waits:
                     for place in self._places(change.body[0]):
                         self._move(change, np.array([place]), change.body[1] - self.deadline[place])
                 case "shift":
-                    self._move(change, np.flatnonzero(self._matching(*change.body[:2])), change.body[2])
+                    self._shift(change, np.flatnonzero(self._matching(*change.body[:2])), *change.body[2:4])
                 case "cancel":
                     self._cancel(change, np.array(self._places(change.body[0]), np.int64))
                 case "cancel_where":
@@ -115,18 +115,31 @@ class Waits:
 
         def moves_of(wait: int) -> list[Move]:
             single = [_move_of(change, 1) for change in to_one.get(int(self.number[wait]), ())]
-            bulk = [_move_of(change, 2) for change in to_all if self._matching(*change.body[:2])[wait]]
+            bulk = [_move_of(change, 2) for change in to_all if self._is_meant(change, wait)]
             return [move for move in (*single, *bulk) if move.position > self.position[wait]]
 
         return moves_of
 
+    def _is_meant(self, change: Change, wait: int) -> bool:
+        before_seq = change.body[3] if len(change.body) > 3 else None
+        is_there = before_seq is None or self.number[wait] < before_seq
+        return bool(is_there and self._matching(*change.body[:2])[wait])
+
     def _places(self, number: int) -> list[int]:
         return [place for place in self.places(np.array([number])).tolist() if place >= 0]
 
-    def _move(self, change: Change, chosen: Ints, by_ms: int) -> None:
+    def _shift(self, change: Change, chosen: Ints, by_ms: int, before_seq: int | None = None) -> None:
+        chosen = chosen if before_seq is None else chosen[self.number[chosen] < before_seq]
+        moved = self._move(change, chosen, by_ms)
+        if by_ms < 0:
+            self.deadline[moved] = np.maximum(self.deadline[moved], change.stamp)
+
+    def _move(self, change: Change, chosen: Ints, by_ms: int) -> Ints:
         chosen = chosen[self._is_open(change, chosen)]
         self.is_moved[chosen] = True
-        self.deadline[chosen[change.stamp <= self.deadline[chosen]]] += by_ms
+        moved = chosen[change.stamp <= self.deadline[chosen]]
+        self.deadline[moved] += by_ms
+        return moved
 
     def _cancel(self, change: Change, chosen: Ints) -> None:
         chosen = chosen[self._is_open(change, chosen) & (self.cancelled_at[chosen] == NEVER)]

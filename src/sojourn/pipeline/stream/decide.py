@@ -7,7 +7,6 @@ settled in the same way. Until the watermark has passed an opening, one that com
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,15 +22,14 @@ from ..kernel import (
     Lanes,
     Operations,
     Verdicts,
-    all_opening_rows,
     given,
     judge,
-    opening_rows,
     openings,
 )
 from ..kernel.alive import Chains
 from ..kernel.search import Flags, Ints
 from ..schema import DEADLINE, KEY, OPENED_AT, OUTCOMES
+from .forget import any_of, forget_in_time, is_next, rows_that_open, with_ends
 from .groups import Groups, Opened, known_of
 from .keep import needed_rows
 from .shape import (
@@ -89,32 +87,18 @@ def _decide_once(groups: Groups, watermark: int) -> Step:
     told = np.flatnonzero(is_told & (row >= 0))
     outcomes = _outcomes(groups, opened, verdicts, is_told)
     if shape.rule.per == "first":
-        groups = _with_ends(groups, opened.group[is_told], verdicts.at[is_told])
+        groups = with_ends(groups, opened.group[is_told], verdicts.at[is_told])
     is_settled = groups.at < watermark
     if shape.forgets_keys:
-        is_settled &= ~_is_next(groups, opened.group[is_told])
+        is_settled &= ~is_next(groups, opened.group[is_told])
     rows = _spent(groups, is_settled, row[told], opened.ordinal[told])
     return Step(outcomes, _kept(groups, lanes, watermark, opened, verdicts.at, ~is_told, rows, is_settled))
-
-
-def _with_ends(groups: Groups, group: Ints, at: Ints) -> Groups:
-    """The same, where the one operation of these keys has ended."""
-    is_done, done_until = groups.is_done.copy(), groups.done_until.copy()
-    is_done[group] = True
-    if groups.shape.remember_ms is not None:
-        done_until[group] = at + groups.shape.remember_ms
-    return replace(groups, is_done=is_done, done_until=done_until)
-
-
-def _is_next(groups: Groups, just_ended: Ints) -> Flags:
-    """By row: whether it may open the next operation of a key whose one has just ended, or be of use to that."""
-    return _any_of(just_ended, len(groups.hash))[groups.group] & groups.is_free
 
 
 def opened_operations(groups: Groups, lanes: Lanes) -> tuple[Opened, Ints]:
     """All operations there are: those whose opening is certain and those that rows open, with that row, or else -1."""
     rule, known = groups.shape.rule, groups.opened
-    rows = _rows_that_open(groups, lanes)
+    rows = rows_that_open(groups, lanes)
     by_rows = openings(rule, groups.events, lanes, rows)
     is_new, ordinal = ~groups.is_spent[rows], by_rows.ordinal
     if rule.per == "first" and not groups.shape.forgets_keys:
@@ -124,18 +108,6 @@ def opened_operations(groups: Groups, lanes: Lanes) -> tuple[Opened, Ints]:
     fresh = _chosen(Opened(by_rows.group, by_rows.opened_at, by_rows.deadline, by_rows.opened_at, ordinal), is_new)
     columns = [np.concatenate(pair) for pair in zip(fresh, known, strict=True)]
     return Opened(*columns), np.append(rows[is_new], np.full(len(known.group), -1))
-
-
-def _rows_that_open(groups: Groups, lanes: Lanes) -> Ints:
-    """Those that open operations, in the order of `openings`: of a key that is done, the first that comes later."""
-    rule = groups.shape.rule
-    if not groups.shape.forgets_keys:
-        return opening_rows(rule, groups.events, lanes)
-    rows = all_opening_rows(rule, groups.events, lanes)
-    has_none = ~_any_of(groups.opened.group, len(groups.hash))
-    rows = rows[(groups.is_free & ~groups.is_spent & has_none[groups.group])[rows]]
-    first: Ints = rows[np.append(True, groups.group[rows[1:]] != groups.group[rows[:-1]])[: len(rows)]]
-    return first
 
 
 def least_left(instant: Ints, is_told: Flags, told_as: Ints) -> Ints:
@@ -209,11 +181,11 @@ def _kept(
     """What is still to be kept of the keys: of those of which something is, or was."""
     shape, count, is_done = groups.shape, len(groups.hash), groups.is_done
     certain = np.flatnonzero(is_open & (opened.opened_at < watermark))
-    is_claimed = is_done | ((shape.rule.per == "first") & _any_of(opened.group[certain], count))
+    is_claimed = is_done | ((shape.rule.per == "first") & any_of(opened.group[certain], count))
     since = np.full(count, NEVER)
     np.minimum.at(since, opened.group[is_open], opened.since[is_open])
-    is_next = ~is_settled & (groups.at < watermark)
-    rows = np.flatnonzero(is_next | needed_rows(groups, lanes, watermark, since, is_claimed))
+    is_of_use_next = ~is_settled & (groups.at < watermark)
+    rows = np.flatnonzero(is_of_use_next | needed_rows(groups, lanes, watermark, since, is_claimed))
     due = _due(groups, rows, watermark, opened.group[is_open], ends[is_open])
     certain = certain[np.argsort(opened.group[certain], kind="stable")]
     pending = np.bincount(opened.group[is_open], minlength=count)
@@ -240,17 +212,8 @@ def _due(groups: Groups, rows: Ints, watermark: int, open_group: Ints, ends: Int
     due[open_group] = NEVER
     np.minimum.at(due, open_group, ends)
     if groups.shape.remember_ms is not None:
-        _forget_in_time(groups, rows[groups.at[rows] < watermark], due)
+        forget_in_time(groups, rows[groups.at[rows] < watermark], due)
     return due
-
-
-def _forget_in_time(groups: Groups, settled: Ints, due: Ints) -> None:
-    """Where nothing is pending, what is remembered is looked at again when it is to be forgotten."""
-    shape = groups.shape
-    if shape.forgets_keys:
-        done = np.flatnonzero(groups.is_done)
-        due[done] = np.minimum(due[done], shape.forget_at(groups.done_until[done] - (shape.remember_ms or 0)))
-    np.minimum.at(due, groups.group[settled], shape.forget_at(groups.at[settled]))
 
 
 def _operation_columns(opened: Opened, chosen: Ints) -> dict[str, pa.Array]:
@@ -274,9 +237,3 @@ def _lists(element: pa.StructType, counts: Ints, columns: dict[str, pa.Array]) -
 
 def _chosen(opened: Opened, chosen: Flags) -> Opened:
     return Opened(*(column[chosen] for column in opened))
-
-
-def _any_of(group: Ints, count: int) -> Flags:
-    flags = np.zeros(count, bool)
-    flags[group] = True
-    return flags

@@ -17,7 +17,7 @@ from .shape import DONE_UNTIL, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDI
 
 
 class Keys(NamedTuple):
-    """The different keys of some events, and for each event the place of its own among them."""
+    """The different keys of some events, by hash, and for each event the place of its own among them."""
 
     hash: Ints
     key: pa.Array
@@ -29,7 +29,11 @@ def different_keys(fresh: pa.RecordBatch) -> Keys:
     place = encoded.indices.to_numpy()
     last = np.empty(len(encoded.dictionary), np.int64)
     last[place] = np.arange(len(place))
-    return Keys(fresh[HASH].to_numpy()[last], encoded.dictionary, place)
+    hashes = fresh[HASH].to_numpy()[last]
+    by_hash = np.argsort(hashes, kind="stable")  # who looks for neighbours one after the other finds them sooner
+    rank = np.empty(len(by_hash), np.int64)
+    rank[by_hash] = np.arange(len(by_hash))
+    return Keys(hashes[by_hash], encoded.dictionary.take(pa.array(by_hash)), rank[place])
 
 
 class Opened(NamedTuple):
@@ -138,7 +142,7 @@ def together(shape: Shape, kept: pa.RecordBatch, fresh: pa.RecordBatch, keys: Ke
     group = rank[np.concatenate([row_group, number[keys.place]])]
     columns = {name: pa.concat_arrays([rows[name], fresh[name]]) for name in shape.fresh.names[2:]}
     columns[IS_SPENT] = pa.concat_arrays([rows[IS_SPENT], pa.array(np.zeros(fresh.num_rows, bool))])
-    order = np.lexsort((~_flags(columns[IS_SPENT]), _ints(columns[AT]), group))
+    order = _in_order(group, _ints(columns[AT]), _flags(columns[IS_SPENT]))
     indices = pa.array(order)
     is_there = np.arange(len(hashes)) < kept.num_rows
     done_until = np.full(len(hashes), NEVER)
@@ -155,6 +159,16 @@ def together(shape: Shape, kept: pa.RecordBatch, fresh: pa.RecordBatch, keys: Ke
         {name: column.take(indices) for name, column in columns.items()},
         _opened(shape, kept[OPERATIONS], rank),
     )
+
+
+def _in_order(group: Ints, at: Ints, is_spent: Flags) -> Ints:
+    """Rows by group, then time, those that are spent first: where all of it fits one number, by that."""
+    if len(at):
+        first = int(at.min())
+        span = 2 * (int(at.max()) - first + 1)
+        if span * (int(group.max()) + 1) < 2**63:
+            return np.argsort(group * span + 2 * (at - first) + ~is_spent, kind="stable")
+    return np.lexsort((~is_spent, at, group))
 
 
 def _opened(shape: Shape, kept: pa.ListArray, rank: Ints) -> Opened:

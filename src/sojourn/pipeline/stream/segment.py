@@ -10,7 +10,7 @@ is repeated gives the same bytes under the same number.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
+from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
@@ -45,8 +45,9 @@ class Segment:
     def numbered(self, shape: Shape, others: Sequence[Segment]) -> tuple[Segment, pa.Buffer]:
         """The same under a number of its own, and its bytes."""
         data = _compressed(self.kept.serialize())
-        salt = blake2b(f"{shape.id} {shape.kept} {[segment.number for segment in others]}".encode(), digest_size=32)
-        number = int.from_bytes(blake2b(data, digest_size=8, key=salt.digest()).digest()) >> 1
+        named = sha256(f"{shape.id} {shape.kept} {[segment.number for segment in others]}\n".encode())
+        named.update(data)
+        number = int.from_bytes(named.digest()[:8]) >> 1
         return Segment(self.kept, number), data
 
     def find(self, hashes: Ints, keys: pa.Array) -> Ints:

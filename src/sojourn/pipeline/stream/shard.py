@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from ...errors import ConfigError
 from ..kernel import NEVER
 from ..schema import AT, OUTCOME_TIMES, OUTCOMES
 from .decide import decide
-from .groups import different_keys, known_of, together
+from .groups import Keys, different_keys, known_of, together
 from .remove import ended_by_removal
 from .ruleset import Removed, Ruleset
 from .segment import Kept, Segment
@@ -87,8 +88,11 @@ def advance(rules: Ruleset, store: Store, cache: Cache, fresh: Sequence[pa.Recor
     old = store.heads()
     steps = [_removed(_known(rules, rule), store, cache, old[rule]) for rule in sorted(old.keys() - rules.parts.keys())]
     heads: Heads = {}
+    all_keys = functools.cache(lambda: different_keys(events))
     for rule, part in rules.parts.items():
-        step = _advanced(part.shape, store, cache, old.get(rule, Head()), part.events(events), watermark)
+        own = part.events(events)
+        keys = all_keys if own.num_rows == events.num_rows else functools.partial(different_keys, own)
+        step = _advanced(part.shape, store, cache, old.get(rule, Head()), own, keys, watermark)
         if step.head != Head():
             heads[rule] = step.head
         steps.append(step)
@@ -115,11 +119,19 @@ class _Step(NamedTuple):
     opened: int = 0
 
 
-def _advanced(shape: Shape, store: Store, cache: Cache, head: Head, events: pa.RecordBatch, watermark: int) -> _Step:
+def _advanced(
+    shape: Shape,
+    store: Store,
+    cache: Cache,
+    head: Head,
+    events: pa.RecordBatch,
+    keys_of: Callable[[], Keys],
+    watermark: int,
+) -> _Step:
     if not events.num_rows and watermark < head.wake_at:
         return _Step(head)
     kept = Kept(shape, [_read(shape, store, cache, number) for number in head.segments])
-    keys = different_keys(events)
+    keys = keys_of()
     found = kept.find(keys, watermark)
     step = decide(together(shape, found.kept, events, keys, found.place), watermark)
     if step.kept.num_rows:

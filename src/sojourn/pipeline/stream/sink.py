@@ -36,6 +36,9 @@ To count the rows of the state, RocksDB would have to read what is replaced: our
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
+_BATCHES_THAT_WAKE = 20
+"""After a change of rules. One without events wakes nobody; whoever is not woken hears of it with its next event."""
+
 
 class MicroBatch(NamedTuple):
     """A micro-batch: the id of the stream that it is of, and its number there."""
@@ -160,12 +163,11 @@ class Sink:
                 rows.unpersist()
 
     def _news(self, number: int) -> tuple[str, bool]:
-        """What the executors must know: of the first two micro-batches under new rules, one has events or a heartbeat
-        to wake the shards with."""
+        """What the executors must know of the rules, and whether to wake all shards for it."""
         history = self.history
         if history is None:
             return "", False
-        return history.to_text(), history.number > 0 and number in (history.batch, history.batch + 1)
+        return history.to_text(), history.number > 0 and 0 <= number - history.batch < _BATCHES_THAT_WAKE
 
 
 @contextmanager

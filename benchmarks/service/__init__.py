@@ -1,0 +1,1 @@
+"""The service under load, from outside: one process serves, another asks."""

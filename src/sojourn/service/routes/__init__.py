@@ -1,0 +1,1 @@
+"""What can be asked, by subject. Each module has its `routes`."""

@@ -1,0 +1,52 @@
+"""Counts by rule, kept up as waits open and end: nobody has to walk over all of them to know."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..durable.state import State
+    from ..durable.wait import Wait
+
+ENDINGS = ("completed", "expired", "cancelled")
+
+
+class Tally:
+    """Pending waits by rule, and how they ended since the service started. Counted by whoever writes the log."""
+
+    def __init__(self) -> None:
+        self._pending: Counter[str] = Counter()
+        self._ended: dict[str, Counter[str]] = {ending: Counter() for ending in ENDINGS}
+
+    def begin(self, state: State) -> None:
+        """Count what is there."""
+        waits = (*state.waits.values(), *state.untold.values()) if state.untold else state.waits.values()
+        self._pending = Counter(wait._plan.rule.name for wait in waits)
+        if state.cold is not None:
+            for plan, count in state.cold.by_plan().items():
+                self._pending[state.plans[plan].rule.name] += count
+
+    def opened(self, rule: str, count: int) -> None:
+        self._pending[rule] += count
+
+    def told(self, waits: list[Wait]) -> None:
+        for wait in waits:
+            name = wait._plan.rule.name
+            self._pending[name] -= 1
+            self._ended[str(wait._ending)][name] += 1
+
+    def by_rule(self, state: State) -> dict[str, Any]:
+        """In the hub's turn. If a write failed meanwhile, some were counted in vain: then all are counted again."""
+        if self._pending.total() != state.pending + len(state.untold) and not _is_on_disk(state):
+            self.begin(state)
+        names = {*state.rules, *+self._pending, *(name for ended in self._ended.values() for name in ended)}
+        return {name: self._counts(name) for name in sorted(names)}
+
+    def _counts(self, name: str) -> dict[str, int]:
+        return {"pending": self._pending[name], **{ending: self._ended[ending][name] for ending in ENDINGS}}
+
+
+def _is_on_disk(state: State) -> bool:
+    """Whether there are so many that counting them takes a while; then a count that may be a little off has to do."""
+    return state.pending > len(state.waits)
