@@ -36,8 +36,8 @@ MUTANTS = [
     Mutant(
         "the last chunk is lost",
         XES,
-        "        parser.ParseFile(file)\n        self._flush(self._rows)",
-        "        parser.ParseFile(file)",
+        '        parser.Parse(b"", True)\n        yield self._rows',
+        '        parser.Parse(b"", True)',
     ),
     Mutant("bad lines of CSV are dropped", CSV_TEXT, "        bad.append(Bad(FIELDS, row.text.encode()))\n", ""),
     Mutant("CSV guesses types", CSV_TEXT, "column_types=dict.fromkeys(places, pa.string())", "column_types={}"),

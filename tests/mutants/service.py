@@ -94,8 +94,8 @@ MUTANTS = [
     Mutant(
         "a stream of one rule has them all",
         f"{ROOM}/feed.py",
-        "if rule is None or told.rule == rule]",
-        "if rule is None or told.rule]",
+        "if rule is None or told.rule == rule:",
+        "if rule is None or told.rule:",
     ),
     Mutant(
         "an escaped slash parts a path",
