@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pyspark
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from ...errors import ConfigError, SourceError
@@ -67,12 +67,17 @@ def _registered(spark: SparkSession) -> str:
 def send(rows: DataFrame, where: str) -> None:
     """Each row as a message: JSON, under its operation_id. A batch that is repeated sends them again."""
     address = Address.of(where)
-    messages = rows.select(F.col(S.OPERATION_ID).alias("key"), F.to_json(F.struct("*")).alias("value"))
+    messages = rows.select(F.col(S.OPERATION_ID).alias("key"), _as_json().alias("value"))
     if has_connector(rows.sparkSession):
         options = {"kafka.bootstrap.servers": address.servers, "topic": address.topic}
         messages.write.format("kafka").options(**options).save()
     else:
         messages.foreachPartition(sender(address))
+
+
+def _as_json() -> Column:
+    """The same text whatever the time zone of the session: a message that is sent again is the same message."""
+    return F.to_json(F.struct("*"), {"timeZone": "UTC"})
 
 
 def sender(address: Address) -> Callable[[Iterator[Row]], None]:
