@@ -34,9 +34,7 @@ def play(folder: Path, act: Callable[[Scene, Server], Awaitable[None]], **settin
 
 
 def part_of(scene: Scene) -> WebhooksPart:
-    (part,) = scene.service.parts
-    assert isinstance(part, WebhooksPart)
-    return part
+    return next(part for part in scene.service.parts if isinstance(part, WebhooksPart))
 
 
 async def settled(scene: Scene) -> None:
