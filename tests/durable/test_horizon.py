@@ -108,3 +108,15 @@ def test_a_minute_with_more_than_are_looked_at_is_counted_whole(
         state = hub._engine.state
         assert state.cold is not None
         assert sorted(dict(state.cold.index.minutes()).values()) == [3, 5, 6, 40]
+
+
+def test_a_crowd_is_found_within_a_long_bucket() -> None:
+    scene = Scene()
+    scene.hub.wait_many([f"k{i}" for i in range(30)], "x", 7_200_000)
+    for i in range(100):
+        scene.hub.wait(f"l{i}", "x", 3_600_000 + 60_000 * i)
+    now = scene.hub.now_ms()
+    ahead = horizon(scene.hub._engine.state, now, 86_400_000, 4)
+    at, count = ahead.crowds[0]
+    assert (at, count) == ((now + 7_200_000) // 60_000 * 60_000, 31)
+    assert max(ahead.counts) > 31

@@ -180,6 +180,8 @@ def number_left_out(body: list[Any]) -> None:
     [
         (set_row(6, "expired"), "expired at .*07 UTC; by the law: completed at .*07 UTC"),
         (set_row(7, WALL_MS + 8), "completed at .*08 UTC; by the law: completed at .*07 UTC"),
+        (set_row(6, "cancelled"), "cancelled at .*07 UTC; by the law: completed at .*07 UTC"),
+        (set_row(7, WALL_MS + 6), "completed at .*06 UTC; by the law: completed at .*07 UTC"),
         (set_row(3, "other"), "w: outcome 1"),
         (set_row(1, "other"), "other: outcome 1"),
         (set_row(2, "other"), "w: outcome 1"),
@@ -236,3 +238,15 @@ def test_signals_held_in_a_grace_count_in_the_order_of_their_times(scene: Scene)
     scene.clock.advance(50)
     (told,) = scene.hub.outcomes()
     assert (told.outcome, told.at) == ("completed", WALL_MS + 20)
+
+
+def test_a_source_that_is_a_number_is_not_the_text_of_it(scene: Scene) -> None:
+    scene.hub.wait("k", sj.seen("ack", 2, "source"), 100)
+    assert [scene.hub.signal("k", "ack", source) for source in (7, 7, "7")] == [0, 0, 1]
+
+
+def test_floats_are_added_as_floats(scene: Scene) -> None:
+    scene.hub.wait("k", sj.total("coin", at_least=0.8), 100)
+    assert [scene.hub.signal("k", "coin", None, value) for value in (0.1, 0.7)] == [0, 0]
+    scene.clock.advance(200)
+    assert [outcome.outcome for outcome in scene.hub.outcomes()] == ["expired"]

@@ -122,12 +122,6 @@ MUTANTS = [
         "            after = None\n",
     ),
     Mutant(
-        "whoever is cancelled takes back what was asked",
-        f"{ROOM}/async_hub.py",
-        "        self._threads.submit(carry_out, answer, ask, args)\n",
-        "        answer.add_done_callback(self._threads.submit(carry_out, answer, ask, args).cancel)\n",
-    ),
-    Mutant(
         "decimals become floats on the way",
         "src/sojourn/rules/plain.py",
         "return str(value) if isinstance(value, Decimal) else value",

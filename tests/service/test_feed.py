@@ -35,6 +35,21 @@ async def test_whoever_is_far_behind_hears_everything_in_order(scene: Scene) -> 
 
 
 @in_service()
+async def test_large_payloads_come_in_more_pieces_and_none_is_missing(scene: Scene) -> None:
+    payload = "x" * 60_000
+    for i in range(12):
+        body = {"key": f"k{i}", "until": "x", "within": "1 h", "payload": payload}
+        await scene.ask("PUT", f"/v1/waits/w{i}", body)
+        await scene.ask("POST", "/v1/signals", {"key": f"k{i}", "kind": "x"})
+    pieces, last = [], 0
+    while last < 12:
+        pieces.append(await scene.service.feed.piece(last, None))
+        last = pieces[-1].last
+    assert [piece.last for piece in pieces] == [5, 10, 12]
+    assert sum(piece.text.count(b"event: outcome") for piece in pieces) == 12
+
+
+@in_service()
 async def test_a_page_of_a_rule_that_hardly_ends_is_empty_and_says_where_to_go_on(scene: Scene) -> None:
     await scene.ask("PUT", "/v1/waits/a", {"key": "k", "until": "x", "within": "1 h"})
     await scene.ask("POST", "/v1/signals", {"key": "k", "kind": "x"})

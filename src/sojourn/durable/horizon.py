@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from .wait import Wait
 
 FINE_MOST_MS = 120_000
 """Up to here ahead of now, each instant is looked at; beyond, each minute."""
+CROWDS = 5
 NOTHING: Mapping[int, int] = MappingProxyType({})
 LOOK_MOST = 20_000
 """Waits looked at for one list: a hub stands still meanwhile."""
@@ -34,6 +36,8 @@ class Horizon(NamedTuple):
     """Those for whom no time passes."""
     pending: int
     next_due: int | None
+    crowds: list[tuple[int, int]]
+    """The seconds, or minutes, in which most are due: when each begins, and how many."""
 
 
 def horizon(state: State, now: int, within_ms: int, buckets: int, in_index: Mapping[int, int] = NOTHING) -> Horizon:
@@ -51,19 +55,23 @@ def horizon(state: State, now: int, within_ms: int, buckets: int, in_index: Mapp
     by_instant = state.due.until(max(end - 1, now) if is_fine else now)
     overdue = sum(count for instant, count in by_instant.items() if instant < now)
     if is_fine:
+        coming = Counter[int]()
         for instant, count in by_instant.items():
             if now <= instant < end:
-                counts[(instant - start) // width_ms] += count
+                coming[instant // unit] += count
     else:
-        _count_minutes(state.due.by_minute, counts, start, width_ms)
-        _count_minutes(_beyond_memory(state, in_index), counts, start, width_ms)
+        coming = _within(state.due.by_minute, start // unit, end // unit)
+        coming.update(_within(_beyond_memory(state, in_index), start // unit, end // unit))
         for instant, count in by_instant.items():
             if start <= instant < now:
-                counts[(instant - start) // width_ms] -= count
+                coming[instant // unit] -= count
+    for place, count in coming.items():
+        counts[(place * unit - start) // width_ms] += count
     pending = state.pending
     stopped = sum(count for _, count in _far(state, now))
     later = max(0, pending - overdue - sum(counts) - stopped)
-    return Horizon(now, start, width_ms, counts, overdue, later, stopped, pending, _next_due(state))
+    crowds = [(place * unit, count) for place, count in coming.most_common(CROWDS)]
+    return Horizon(now, start, width_ms, counts, overdue, later, stopped, pending, _next_due(state), crowds)
 
 
 def _next_due(state: State) -> int | None:
@@ -79,16 +87,11 @@ def _beyond_memory(state: State, in_index: Mapping[int, int]) -> dict[int, int]:
     return {minute: max(0, count - here.get(minute, 0)) for minute, count in in_index.items() if minute > near}
 
 
-def _count_minutes(by_minute: dict[int, int], counts: list[int], start: int, width_ms: int) -> None:
-    first, per_bucket = start // MINUTE_MS, width_ms // MINUTE_MS
-    last = first + len(counts) * per_bucket
+def _within(by_minute: Mapping[int, int], first: int, last: int) -> Counter[int]:
+    """The minutes from the first on, up to the last without it; by whichever way is shorter."""
     if last - first < len(by_minute):
-        for minute in range(first, last):
-            counts[(minute - first) // per_bucket] += by_minute.get(minute, 0)
-        return
-    for minute, count in by_minute.items():
-        if first <= minute < last:
-            counts[(minute - first) // per_bucket] += count
+        return Counter({minute: by_minute[minute] for minute in range(first, last) if minute in by_minute})
+    return Counter({minute: count for minute, count in by_minute.items() if first <= minute < last})
 
 
 def _far(state: State, now: int) -> list[tuple[int, int]]:

@@ -325,11 +325,15 @@ class State:
         found = [w for w in self.matching(rule, key_prefix) if w.seq < last and self.can_move(w, stamp)]
         for wait in found:
             wait._extend_to(moved_to(wait.deadline, by_ms, stamp), stamp)
+        if about is None and not count + len(found):
+            return 0  # with an index nobody knows before whether there is one to be moved; without, there is no record
         act, of, note = about or ("shift", None, None)
-        about_it = rule, key_prefix, stamp, by_ms, count + len(found), self.next_seq
-        self.incidents.note(Incident(self.incidents.next_number, act, *about_it, of, note))
-        self.stopped = self.incidents.stopped
-        return count + len(found)
+        count += len(found)
+        if count or act != "shift":  # one that moved nothing is no incident
+            where = rule, key_prefix, stamp, by_ms, count, self.next_seq
+            self.incidents.note(Incident(self.incidents.next_number, act, *where, of, note))
+            self.stopped = self.incidents.stopped
+        return count
 
     def _tell(self, stamp: int, first_number: int, rows: list[list[Any]]) -> list[Wait]:
         if first_number != self.next_number:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 PIECE_MOST = 1_000
 """Outcomes in one piece of a stream: then others have their turn."""
+PIECE_BYTES = 2**18
 PIECES_KEPT = 64
 """For those who follow at the same pace, which are most."""
 
@@ -109,9 +110,7 @@ class Feed:
         """The next events of a stream that has heard everything up to that number."""
         key = (after, rule)
         if (piece := self._pieces.get(key)) is None:
-            outcomes = await self.after(after)
-            chosen = [told for told in outcomes if rule is None or told.rule == rule]
-            piece = Piece(b"".join(map(_event, chosen)), outcomes[-1].number if outcomes else after)
+            piece = piece_of(await self.after(after), after, rule)
             if piece.last > after:
                 self._keep(key, piece)
         return piece
@@ -120,6 +119,19 @@ class Feed:
         if len(self._pieces) >= PIECES_KEPT:
             del self._pieces[next(iter(self._pieces))]
         self._pieces[key] = piece
+
+
+def piece_of(outcomes: list[Told], after: int, rule: str | None) -> Piece:
+    """Those of a rule, as events, up to about so many bytes."""
+    events, size, last = [], 0, after
+    for told in outcomes:
+        last = told.number
+        if rule is None or told.rule == rule:
+            events.append(event := _event(told))
+            size += len(event)
+            if size > PIECE_BYTES:
+                break
+    return Piece(b"".join(events), last)
 
 
 def _event(told: Told) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import subprocess
 import sys
 import threading
@@ -101,6 +102,27 @@ def test_an_outcome_that_is_there_before_anybody_waits_for_it_is_not_missed(scen
     assert scene.told == [("w", "expired", 100)]
 
 
+def test_an_outcome_that_overtakes_the_answer_is_not_missed(scene: RemoteScene) -> None:
+    scene.hub.wait("k", "paid", 100, id="w")
+    pending = json.loads(scene.hub._transport.ask("GET", "/v1/waits/w").body)
+    scene.signal("k", "paid")
+    (told,) = scene.hub.outcomes()
+    known = scene.hub._verbs.known
+    gc.collect()
+    with known.listening():  # an answer is under way, and the stream is quicker
+        known.tell(told)
+        wait = known.handle(pending, is_live=True)
+    assert wait._told == told
+    assert known._meanwhile == {}
+
+
+def test_the_stream_goes_on_from_the_last_outcome_it_told_of(scene: RemoteScene) -> None:
+    for key in "ab":
+        scene.wait(key)
+        scene.signal(key, "paid")
+    assert scene.hub._verbs.events.cursor == scene.hub.stats().last_number == 2
+
+
 def test_a_thread_waits_for_an_outcome_that_another_brings(scene: RemoteScene) -> None:
     wait = scene.hub.wait("k", "paid", "1 h")
     found: list[Any] = []
@@ -113,11 +135,21 @@ def test_a_thread_waits_for_an_outcome_that_another_brings(scene: RemoteScene) -
         scene.hub.wait("l", "paid", "1 h").result(0)
 
 
-def test_a_callback_may_use_the_client_it_is_called_by(scene: RemoteScene) -> None:
+def test_a_callback_may_use_the_client_it_is_called_by(scene: RemoteScene, monkeypatch: Any) -> None:
+    events = scene.hub._verbs.events
+    awaited, by_itself = events.await_number, []
+
+    def await_number(number: int, timeout_s: float) -> bool:
+        by_itself.append(events.is_here())
+        return awaited(number, timeout_s)
+
+    monkeypatch.setattr(events, "await_number", await_number)
     last = scene.wait("b", "go", id="b")
     scene.wait("a", "go", id="a", callback=lambda wait: scene.signal("b", "go"))
     assert scene.signal("a", "go") == 1
     assert last.result(GUARD_S).outcome == "completed"
+    assert by_itself
+    assert not any(by_itself)
 
 
 def test_closing_tells_those_who_wait_and_leaves_the_waits(scene: RemoteScene) -> None:
@@ -131,7 +163,7 @@ def test_closing_tells_those_who_wait_and_leaves_the_waits(scene: RemoteScene) -
             except sj.PurgatoryClosedError as error:
                 errors.append(error)
 
-        thread = threading.Thread(target=work)
+        thread = threading.Thread(target=work, daemon=True)
         thread.start()
         while len(wait._callbacks) < 2:
             thread.join(0.001)
@@ -212,6 +244,13 @@ def test_outcomes_are_read_from_a_cursor_in_pages_and_waited_for(scene: RemoteSc
     timer.join()
     with pytest.raises(sj.ConfigError, match="after=-1"):
         scene.hub.outcomes(after=-1)
+
+
+def test_pending_waits_are_listed_soonest_deadline_first(scene: RemoteScene) -> None:
+    for wait_id, within in (("late", 300), ("soon", 100), ("later", 400)):
+        scene.hub.wait("k", "paid", within, id=wait_id)
+    assert [wait.id for wait in scene.hub.list("k")] == ["soon", "late", "later"]
+    assert [wait.id for wait in scene.hub.list(due_before=300)] == ["soon"]
 
 
 def test_ids_with_every_character_are_found_again(scene: RemoteScene) -> None:

@@ -29,6 +29,7 @@ def shop(service: Running) -> None:
         service.ask("POST", "/v1/signals", {"key": f"past-{i}", "kind": "paid"})
         service.ask("POST", "/v1/signals", {"key": f"past-{i}", "kind": "packed"})
     service.advance("31 min")
+    service.ask("GET", "/v1/insight/rules?fresh=true")
 
 
 def opened(service: Running, wait_id: str, **more: Any) -> None:

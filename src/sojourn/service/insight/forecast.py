@@ -8,7 +8,7 @@ from ...durable.horizon import Horizon
 from .pulse import Pulse
 
 HERD_TIMES = 4
-"""A bucket with so many times the mean of all is a herd, if telling it takes a while."""
+"""So many times the mean are a herd, if telling them takes a while."""
 HERD_MS = 100
 
 
@@ -42,11 +42,11 @@ def backlog(ahead: Horizon, per_ms: float) -> list[int]:
 
 
 def herds(ahead: Horizon, per_ms: float) -> list[dict[str, int]]:
-    """Where many more are due than around, and telling them takes long enough to notice; the largest first."""
-    mean = sum(ahead.counts) / max(1, len(ahead.counts))
-    found = [
-        {"at": ahead.start + i * ahead.width_ms, "waits": count, "takes_ms": round(count / per_ms)}
-        for i, count in enumerate(ahead.counts)
+    """Seconds, or minutes, with many more than others, if telling them takes long enough to notice; largest first."""
+    unit_ms = 1_000 if ahead.width_ms < 60_000 else 60_000
+    mean = sum(ahead.counts) * unit_ms / (ahead.width_ms * max(1, len(ahead.counts)))
+    return [
+        {"at": at, "waits": count, "takes_ms": round(count / per_ms)}
+        for at, count in ahead.crowds
         if count > HERD_TIMES * mean and count / per_ms >= HERD_MS
     ]
-    return sorted(found, key=lambda herd: -herd["waits"])[:5]

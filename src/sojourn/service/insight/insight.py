@@ -129,12 +129,14 @@ class Insight:
 
     # History
 
-    async def history(self) -> History:
+    async def history(self, *, fresh: bool = False) -> History:
         """As of a short while ago. Whoever asks first waits for it; later ones have the last, while it is read anew."""
-        is_old = monotonic() - self._read_at > max(FRESH_S, FRESH_TIMES * self._took_s)
+        if fresh and self._reading is not None and not self._reading.done():
+            await self._unless_stopping(self._reading)  # it may have begun too early
+        is_old = fresh or monotonic() - self._read_at > max(FRESH_S, FRESH_TIMES * self._took_s)
         if is_old and (self._reading is None or self._reading.done()):
             self._reading = asyncio.create_task(self._read())
-        if self._history is None:
+        if self._history is None or fresh:
             assert self._reading is not None
             return await self._unless_stopping(self._reading)
         return self._history

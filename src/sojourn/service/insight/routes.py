@@ -19,6 +19,7 @@ from ..shapes import a_text, an_object, checked, duration, time_ms, wait_shape
 from .timeline import Told, timeline
 
 LONGEST_MS = 3_660 * 86_400_000
+FARTHEST_MS = 400 * 86_400_000
 MOST_BUCKETS = 500
 MOST_DEADLINES = 100
 OBJECT = {"type": "object"}
@@ -41,8 +42,8 @@ _ONLY_NOW = ("seconds", "minutes", "lateness", "disk", "last_number", "stopped_r
 def _within(request: ApiRequest) -> int:
     text = request.query_params.get("within", "1 h")
     ms = int(checked(lambda: duration_ms(int(text) if text.isascii() and text.isdigit() else text), "within"))
-    if not 1_000 <= ms <= LONGEST_MS:
-        raise refused(f"within={text!r} is not between a second and ten years", "within")
+    if not 1_000 <= ms <= FARTHEST_MS:
+        raise refused(f"within={text!r} is not between a second and 400 days", "within")
     return ms
 
 
@@ -110,7 +111,8 @@ async def timeline_of(request: ApiRequest) -> Response:
 
 
 async def rules(request: ApiRequest) -> Response:
-    history = await request.service.insight.history()
+    request.allow("fresh")
+    history = await request.service.insight.history(fresh=request.flag("fresh"))
     loop = asyncio.get_running_loop()
     pictures = [await loop.run_in_executor(None, rule.picture) for rule in history.rules.values()]
     return answer({"as_of": history.as_of, "since": history.since, "hours": history.hours, "rules": pictures})
@@ -275,7 +277,14 @@ routes: list[BaseRoute] = [
     ),
     _route("GET", "/v1/waits/{id}/outlook", outlook, "How long such a wait takes from here", problems=(404, 409, 503)),
     _route("GET", "/v1/waits/{id}/timeline", timeline_of, "What has come for a wait", problems=(404,)),
-    _route("GET", "/v1/insight/rules", rules, "How long waits of each rule took, in the last week", problems=(503,)),
+    _route(
+        "GET",
+        "/v1/insight/rules",
+        rules,
+        "How long waits of each rule took, in the last week",
+        query=(Parameter("fresh", "Whether to read the folder anew.", {"type": "boolean"}),),
+        problems=(503,),
+    ),
     _route("POST", "/v1/what-if", what_if, "What other deadlines would have done", body=_WHAT_IF, problems=(404, 503)),
     _route("POST", "/v1/recommend", recommend, "The deadline for a share", body=_SHARE, problems=(404, 503)),
     _route("GET", "/v1/incidents", incidents, "What was done to many at once", tag="incidents"),

@@ -105,7 +105,7 @@ export function horizon(svg, width, height, tip, data) {
     if (n) {
       const size = Math.max(1.5, room * scale(n));
       svg.append(s("path", {
-        class: herds.includes(i) ? "bar herd" : "bar", d: rounded(x + step * 0.12, top + room - size, Math.max(1, step * 0.76), size),
+        class: herds.some((herd) => herd.place === i) ? "bar herd" : "bar", d: rounded(x + step * 0.12, top + room - size, Math.max(1, step * 0.76), size),
       }));
     }
     const from = start + i * width_ms;
@@ -117,12 +117,12 @@ export function horizon(svg, width, height, tip, data) {
   timeAxis(svg, start, width_ms * counts.length, left, width - right, top + room);
   if (isRoot) svg.append(s("text", { class: "axis end faint", x: width - right, y: 10 }, "square-root scale"));
   const named = [];
-  for (const i of herds) {
+  for (const { place: i, waits, at } of herds) {
     const x = left + (i + 0.5) * step;
     if (named.some((other) => Math.abs(other - x) < 190)) continue;
     named.push(x);
     const isRight = x > width * 0.66;
-    svg.append(s("text", { class: isRight ? "herd-word end" : "herd-word", x: isRight ? x - step * 0.7 - 4 : x + step * 0.7 + 4, y: Math.max(y(counts[i]) + 10, top + 10) }, `${f.short(counts[i])} at ${f.begin(start + i * width_ms, width_ms)}`));
+    svg.append(s("text", { class: isRight ? "herd-word end" : "herd-word", x: isRight ? x - step * 0.7 - 4 : x + step * 0.7 + 4, y: Math.max(y(counts[i]) + 10, top + 10) }, `${f.short(waits)} at ${width_ms < 86_400_000 / 4 ? f.begin(at, Math.min(width_ms, 60_000)) : f.atDay(at)}`));
   }
   return now;
 }

@@ -38,7 +38,7 @@ export function panel() {
   const sentence = h("p", { class: "sentence", id: "forecast" }, "\u00a0");
   const ahead = chart(210, "Pending waits by the time they are due", (svg, width, height, tip) => {
     if (!last) return;
-    const herds = last.herds.map((herd) => Math.round((herd.at - last.start) / last.width_ms));
+    const herds = last.herds.map((herd) => ({ ...herd, place: Math.floor((herd.at - last.start) / last.width_ms) }));
     horizon(svg, width, height, tip, { ...last, herds, now: time.now() });
   });
   const told = chart(310, "Outcomes as they were told", (svg, width, height, tip) => {
@@ -93,7 +93,7 @@ export function panel() {
     const rate = `${f.count(last.told_per_second)} per second, ${last.is_measured ? "as measured" : "assumed until there is a herd to measure"}`;
     const herd = last.herds[0];
     put(sentence, `${f.count(total)} due within ${name}, ${f.count(last.later)} later${last.stopped ? `, ${f.count(last.stopped)} with a stopped clock` : ""}. `,
-      herd ? [h("b", { class: "warned" }, `A herd of ${f.count(herd.waits)} falls due around ${f.begin(herd.at, last.width_ms)}`), `: if none completes before, telling it takes about ${f.span(herd.takes_ms)} (${rate}).`]
+      herd ? [h("b", { class: "warned" }, `A herd of ${f.count(herd.waits)} falls due around ${last.width_ms < 86_400_000 / 4 ? f.begin(herd.at, Math.min(last.width_ms, 60_000)) : f.atDay(herd.at)}`), `: if none completes before, telling it takes about ${f.span(herd.takes_ms)} (${rate}).`]
         : `No herd in sight; outcomes are told at ${rate}.`);
     const rules = Object.entries(last.stopped_rules);
     put(stopped, rules.length ? h("p", { class: "notice" }, h("b", {}, rules.length > 1 ? "Clocks are stopped: " : "A clock is stopped: "),
