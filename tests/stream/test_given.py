@@ -191,6 +191,27 @@ def test_of_operations_with_one_id_the_first_has_it_however_they_arrive(seed: in
     assert run.aside == [GIVEN_TWICE] * (len(everyone) - len(first))
 
 
+def test_a_level_that_several_sources_reached_long_before_holds_from_the_opening_on() -> None:
+    run = Run(Rule("r", "open", reached("b", at_least=1, by=2), within=3), Random(1))
+    run.step(
+        [Event("k", "b", 1, "x", 1.0), Event("k", "b", 2, "y", 1.0), Event("k", "b", 3, "z", 1.0)], [], -NEVER_LATE
+    )
+    run.step([], [], 50)
+    run.step([], [Given("late to it", "r", ["k"], 60, 5)], 51)
+    run.step([], [], 100)
+    assert [(each.operation_id, each.outcome, each.at) for each in run.told] == [("late to it", "completed", 60)]
+
+
+@pytest.mark.parametrize("first", [2, 9])
+def test_operations_that_differ_in_their_deadlines_alone_are_rivals(first: int) -> None:
+    run = Run(Rule("r", "open", "a", within=3), Random(1))
+    run.step([], [Given("o", "r", ["k"], 10, first)], 5)
+    run.step([], [Given("o", "r", ["k"], 10, 11 - first)], 6)
+    run.step([], [], 100)
+    assert [(each.outcome, each.at) for each in run.told] == [("expired", 12)]
+    assert run.aside == [GIVEN_TWICE]
+
+
 def test_what_such_a_stream_cannot_do_is_refused_in_words() -> None:
     with pytest.raises(ConfigError, match="keeps operations alive with 'beat': in a stream of operations"):
         check_rule(Rule("r", "open", within=3, keeps_alive="beat"))
