@@ -14,8 +14,9 @@ from service.ui.running import Running, running
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """For one file at a time: while Playwright runs, no other test could start a loop of asyncio in this thread."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright here: pip install playwright")
     if CHROMIUM is None:
         pytest.skip("no chromium here: apt install chromium")
@@ -25,9 +26,9 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Running]:
-    """One for all tests: each uses keys of its own."""
+    """One for all tests of a file: each uses keys of its own."""
     with running(tmp_path_factory.mktemp("data"), webhooks_to=("127.0.0.0/8",)) as one:
         yield one
 
