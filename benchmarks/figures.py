@@ -275,7 +275,7 @@ def _per_second(ns: float | None) -> str:
 
 
 def _milliseconds(ns: float | None) -> str:
-    return "" if ns is None else f"{ns / 1e6:.2g}"
+    return "" if ns is None else f"{ns / 1e6:.0f}" if ns >= 1e7 else f"{ns / 1e6:.2g}"
 
 
 def _seconds(ns: float | None) -> str:
