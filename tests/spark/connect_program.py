@@ -71,7 +71,7 @@ def follow(spark: SparkSession, path: Path, rules: list[Rule]) -> None:
 def recipe() -> str:
     """The snippet of the guide."""
     section = GUIDE.read_text().partition("## Spark Connect\n")[2]
-    return re.findall(r"```py\n(.*?)```", section, re.DOTALL)[0]
+    return re.findall(r"```python3\n(.*?)```", section, re.DOTALL)[0]
 
 
 def refused(what: str, call: Callable[[], object]) -> None:

@@ -91,7 +91,7 @@ def test_an_address_without_a_broker_or_a_topic_is_refused(text: str) -> None:
 def recipe(heading: str, place: int = 0) -> str:
     """A snippet of the guide."""
     section = GUIDE.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    return re.findall(r"```py\n(.*?)```", section, re.DOTALL)[place]
+    return re.findall(r"```python3\n(.*?)```", section, re.DOTALL)[place]
 
 
 def test_a_stream_killed_after_sending_leaves_each_outcome_once_under_its_key(

@@ -135,7 +135,7 @@ def test_avro_messages_become_columns_as_the_guide_shows(lake: SparkSession, tmp
     from pyspark.sql.avro.functions import to_avro  # noqa: PLC0415
 
     section = GUIDE.read_text().partition("## Messages: JSON, Avro, headers\n")[2].partition("\n## ")[0]
-    recipe = re.findall(r"```py\n(.*?)```", section, re.DOTALL)[1]
+    recipe = re.findall(r"```python3\n(.*?)```", section, re.DOTALL)[1]
     rows = lake.sql("SELECT * FROM VALUES ('a', 'open', 0), ('a', 'paid', 2), ('b', 'x', 9000) AS t(id, type, s)")
     payment = F.struct("id", "type", F.timestamp_seconds("s").alias("at"))
     schema = re.findall(r'"""(.*?)"""', recipe, re.DOTALL)[0]

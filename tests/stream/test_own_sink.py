@@ -65,7 +65,7 @@ def test_a_database_as_the_guide_shows_it(spark: SparkSession, tmp_path: Path) -
         "outcomes": stream.outcomes(scene.frame(), RULE, **scene.options),
         "checkpoint": str(scene.checkpoint),
     }
-    exec(re.findall(r"```py\n(.*?)```", section, re.DOTALL)[0], given)
+    exec(re.findall(r"```python3\n(.*?)```", section, re.DOTALL)[0], given)
     given["query"].awaitTermination()
     assert database.execute("SELECT * FROM outcomes").fetchall() == [(f"r/k/{EPOCH}", "completed")]
     database.close()
