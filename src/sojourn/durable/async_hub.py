@@ -88,7 +88,7 @@ class AsyncDurableHub(DurableFace, AsyncHub):  # type: ignore[misc]
             check_callback(callback)
         answer = self._do(self._verbs.wait_many([key], until, within, rule, [id], [payload]))
         if callback is not None:
-            answer.add_done_callback(lambda done: _hang(done, callback))
+            answer.add_done_callback(lambda done: hang(done, callback))
         return Opening(answer)
 
     def wait_many(  # type: ignore[override]
@@ -190,17 +190,6 @@ class AsyncDurableHub(DurableFace, AsyncHub):  # type: ignore[misc]
         self._coroutines.loop = loop = asyncio.get_running_loop()
         return loop
 
-    def _call(self, tell: Callable[[], object]) -> None:
-        """Call what callbacks there are: on the loop, if there is one by now."""
-        loop = None if self._coroutines is None else self._coroutines.loop
-        if loop is None or loop is asyncio._get_running_loop():
-            tell()
-            return
-        try:
-            loop.call_soon_threadsafe(tell)
-        except RuntimeError:  # it is closed
-            tell()
-
 
 def settle_on(answer: asyncio.Future[T]) -> Callable[[Request[T]], object]:
     """Give a future the answer of a request on its own loop, if that is still there."""
@@ -221,7 +210,8 @@ def _settle(answer: asyncio.Future[T], request: Request[T]) -> None:
         answer.set_exception(error)
 
 
-def _hang(answer: asyncio.Future[list[Wait]], callback: Callable[[Wait], object]) -> None:
+def hang(answer: asyncio.Future[list[Any]], callback: Callable[[Any], object]) -> None:
+    """Have each wait of an answer call back, once it has come."""
     if not answer.cancelled() and answer.exception() is None:
         for wait in answer.result():
             wait.add_done_callback(callback)

@@ -6,7 +6,6 @@ import builtins
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, SupportsIndex, cast
 
 from .._arguments import check_name, check_whole, not_to_be_copied
@@ -20,6 +19,7 @@ from ..rules import Condition, Event, Rule
 from ..rules.duration import Duration, duration_ms
 from ..timer import LatenessHistogram, SystemTimer
 from .archive import Archive
+from .callbacks import Callbacks
 from .cold import MEMORY, WAIT_BYTES
 from .engine import Engine
 from .files import DiskFiles, Files
@@ -59,7 +59,7 @@ class DurableStats(NamedTuple):
     """How far the wall clock has jumped ahead beyond `max_step`, unconfirmed."""
 
 
-class DurableFace:
+class DurableFace(Callbacks):
     """What both hubs have in common. `_do` is how a verb waits for its turn.
 
     `data`           the folder, made if there is none; one hub owns it at a time.
@@ -223,29 +223,6 @@ class DurableFace:
 
     def _await_told(self, wait: Wait, timeout: float | None) -> None:
         await_told(wait, self._engine, self._timer, self._made_in, timeout)
-
-    def _failed(self, wait: Any, exception: BaseException) -> None:
-        try:
-            self._on_error(wait, exception)
-        except Exception as broken:
-            log_error(wait, exception)
-            log_error(wait, broken)
-
-    def _returned(self, wait: Any, returned: Any) -> None:
-        """A callback has returned something: a coroutine is to be run, anything else is of no interest."""
-        if not isinstance(returned, CoroutineType):
-            return
-        if self._coroutines is not None:
-            self._coroutines.run(returned, wait, self._failed)
-            return
-        returned.close()
-        raise TypeError(
-            f"a callback of {wait!r} is a coroutine function, and a Hub has no asyncio loop to run it: use an AsyncHub"
-        )
-
-    def _call(self, tell: Callable[[], object]) -> None:
-        """Call what callbacks there are: here."""
-        tell()
 
     def confirm_step(self) -> int:
         """Follow a jump of the wall clock beyond `max_step`; return by how many milliseconds."""

@@ -49,17 +49,19 @@ def shards_of_hashes(hashed: Hashes, shards: int) -> Ints:
     return (((hashed >> np.uint64(32)) * np.uint64(shards)) >> np.uint64(32)).astype(np.int64)
 
 
-def dealt_out(texts: pa.Array, rows: NDArray[Any], shards: int, drawer: tuple[int, int] = (0, 1)) -> list[RowNumbers]:
-    """The rows of each shard; rows of the same text are in the same shard.
+def dealt_out(
+    texts: pa.Array, rows: NDArray[Any] | None, shards: int, drawer: tuple[int, int] = (0, 1)
+) -> list[RowNumbers]:
+    """The rows of each shard, of all (None) or of some; rows of the same text are in the same shard.
 
     `drawer` says which of how many hash classes all the texts are of: the shards are parts of that one.
     """
     check_rows(len(texts))
     if shards == 1:
-        return [rows.astype(np.int32, copy=False)]
+        return [np.arange(len(texts), dtype=np.int32) if rows is None else rows.astype(np.int32, copy=False)]
     number, of = drawer
     shard = shards_of(texts, shards * of) - np.uint16(number * shards)
-    if len(rows) == len(shard):
+    if rows is None or len(rows) == len(shard):
         return by_shard(shard, shards)
     return [rows[positions].astype(np.int32) for positions in by_shard(shard[rows], shards)]
 

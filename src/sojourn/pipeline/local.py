@@ -107,16 +107,17 @@ def what_if(
 def decide_opened(
     plan: Plan,
     events: pa.RecordBatch,
-    rows: Ints,
+    rows: Ints | None,
     as_of: int | None,
     take: Callable[[pa.Table], object],
     drawer: tuple[int, int] = (0, 1),
 ) -> None:
-    """The outcomes of what these rows open, as `schema.DECIDED`, shard by shard: `take` is called in threads.
+    """The outcomes of what these rows open (None: all), as `schema.DECIDED`, by shard: `take` is called in threads.
 
     `drawer` says which of how many hash classes all keys are of.
     """
-    shards = dealt_out(column_of(events, S.KEY), rows, shards_for(len(rows)), drawer)
+    count = events.num_rows if rows is None else len(rows)
+    shards = dealt_out(column_of(events, S.KEY), rows, shards_for(count), drawer)
 
     def decided(shard: RowNumbers) -> None:
         for table in decide.opened(plan, events, as_of, rows=shard):

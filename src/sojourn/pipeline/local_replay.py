@@ -137,9 +137,8 @@ class LocalReplay:
         if drawers.are_files:
             self._say(f"{job.title} is large: its events wait in files, as they may take up {self._memory:,} bytes")
         for drawer in drawers:
-            rows = np.arange(drawer.events.num_rows)
             with outlet.deciding():
-                decide_opened(job.plan, drawer.events, rows, as_of, outlet.take, (drawer.number, drawer.of))
+                decide_opened(job.plan, drawer.events, None, as_of, outlet.take, (drawer.number, drawer.of))
         return as_of
 
     def _decide_given(self, gathered: Gathered, outlet: Outlet, aside: QuarantineOutlet) -> int | None:

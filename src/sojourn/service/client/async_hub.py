@@ -11,7 +11,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
-from ...durable.async_hub import Opening
+from ...durable.async_hub import Opening, hang
 from ...durable.hub import DurableStats
 from ...durable.outcomes import check_cursor
 from ...durable.wait import Told
@@ -74,7 +74,7 @@ class AsyncRemoteHub(RemoteFace, AsyncHub):
             check_callback(callback)
         answer = self._open([key], until, within, rule, [id], [payload])
         if callback is not None:
-            answer.add_done_callback(lambda done: _hang(done, callback))
+            answer.add_done_callback(lambda done: hang(done, callback))
         return Opening(answer)  # type: ignore[arg-type]
 
     def wait_many(  # type: ignore[override]
@@ -202,17 +202,6 @@ class AsyncRemoteHub(RemoteFace, AsyncHub):
         except Exception as error:
             self._strand(wait, error)  # type: ignore[arg-type]
 
-    def _call(self, tell: Callable[[], object]) -> None:
-        """Call what callbacks there are on the loop, if there is one by now."""
-        loop = self._coroutines.loop
-        if loop is None or loop is asyncio._get_running_loop():
-            tell()
-            return
-        try:
-            loop.call_soon_threadsafe(tell)
-        except RuntimeError:  # it is closed
-            tell()
-
 
 def carry_out(answer: asyncio.Future[T], ask: Callable[..., T], args: tuple[Any, ...]) -> None:
     try:
@@ -221,9 +210,3 @@ def carry_out(answer: asyncio.Future[T], ask: Callable[..., T], args: tuple[Any,
         settle = partial(answer.set_exception, error)
     with suppress(RuntimeError):  # its loop is closed
         answer.get_loop().call_soon_threadsafe(lambda: None if answer.done() else settle())
-
-
-def _hang(answer: asyncio.Future[builtins.list[RemoteWait]], callback: Callable[[RemoteWait], object]) -> None:
-    if not answer.cancelled() and answer.exception() is None:
-        for wait in answer.result():
-            wait.add_done_callback(callback)

@@ -7,10 +7,10 @@ import ssl
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from time import monotonic
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, cast
 
 from ..._arguments import check_name, check_on_error, not_to_be_copied
+from ...durable.callbacks import Callbacks
 from ...durable.hub import DurableStats
 from ...durable.outcomes import check_cursor
 from ...durable.sleep import Sleeper
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ...rules.event import Number, Source
 
 
-class RemoteFace:
+class RemoteFace(Callbacks):
     """What both clients have in common.
 
     `url`          where the service is, as in "http://127.0.0.1:7420".
@@ -133,28 +133,6 @@ class RemoteFace:
                 with suppress(RuntimeError):  # its loop is closed
                     one.get_loop().call_soon_threadsafe(_fail, one, error)
         self._hold(wait, False)
-
-    def _call(self, tell: Callable[[], object]) -> None:
-        tell()
-
-    def _failed(self, wait: Any, exception: BaseException) -> None:
-        try:
-            self._on_error(wait, exception)
-        except Exception as broken:
-            log_error(wait, exception)
-            log_error(wait, broken)
-
-    def _returned(self, wait: Any, returned: Any) -> None:
-        """A callback has returned something: a coroutine is to be run, anything else is of no interest."""
-        if not isinstance(returned, CoroutineType):
-            return
-        if self._coroutines is not None:
-            self._coroutines.run(returned, wait, self._failed)
-            return
-        returned.close()
-        raise TypeError(
-            f"a callback of {wait!r} is a coroutine function, and a Hub has no asyncio loop to run it: use an AsyncHub"
-        )
 
     def _await_told(self, wait: RemoteWait, timeout: float | None) -> None:
         self._transport.check_open()
