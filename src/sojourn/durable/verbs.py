@@ -59,7 +59,7 @@ class Verbs:
             if rule not in self._state.rules:
                 known = ", ".join(self._state.rules) or "none"
                 raise RuleError(
-                    f"rule {rule!r} is not registered; known are: {known}; call register(rule) first", "rule"
+                    f"rule {rule!r} is not registered; known are: {known}; register it first", "rule"
                 )
             number = self._state.rules[rule]
             return number, self._state.plans[number].within_ms, None
