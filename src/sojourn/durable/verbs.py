@@ -58,9 +58,7 @@ class Verbs:
                 raise RuleError(f"until or within beside rule {rule!r}, which says both itself: leave them out")
             if rule not in self._state.rules:
                 known = ", ".join(self._state.rules) or "none"
-                raise RuleError(
-                    f"rule {rule!r} is not registered; known are: {known}; register it first", "rule"
-                )
+                raise RuleError(f"rule {rule!r} is not registered; known are: {known}; register it first", "rule")
             number = self._state.rules[rule]
             return number, self._state.plans[number].within_ms, None
         text, within_ms = self._text(until, within, rule)
