@@ -8,7 +8,7 @@ from typing import Any
 
 import sojourn as sj
 from sojourn.durable import DurableHub
-from sojourn.durable.inspection import inspect
+from sojourn.durable.folder.inspection import inspect
 
 from .store import KIND, RULE, WITHIN_MS, Store
 

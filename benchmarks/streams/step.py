@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn.pipeline.plan import Plan
-from sojourn.pipeline.stream.pack import EVENTS, NEWEST, SHARD, Pack, from_bytes
-from sojourn.pipeline.stream.ruleset import Ruleset
-from sojourn.pipeline.stream.shape import Shape
-from sojourn.pipeline.stream.shard import Cache, Heads, advance, numbers_of
+from sojourn.pipeline.stream.shard.pack import EVENTS, NEWEST, SHARD, Pack, from_bytes
+from sojourn.pipeline.stream.shard.ruleset import Ruleset
+from sojourn.pipeline.stream.shard.shape import Shape
+from sojourn.pipeline.stream.shard.shard import Cache, Heads, advance, numbers_of
 from sojourn.rules import Rule
 
 from .events import FILES, LATE_MS, RULE, WITHIN_MS, steady

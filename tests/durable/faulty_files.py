@@ -15,7 +15,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
-from sojourn.durable.files import owned, owner_text
+from sojourn.durable.log.files import owned, owner_text
 
 SECTOR = 16
 """Bytes that are written as one: so small that records of a few bytes are torn too."""

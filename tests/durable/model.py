@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import sojourn as sj
 from durable.scene import FUNDED, SHIPPED, WALL_MS
-from sojourn.durable.state import remembered
+from sojourn.durable.state.state import remembered
 from sojourn.hub._memory import Memory
 from sojourn.rules import Event
 from sojourn.testing import ManualClock

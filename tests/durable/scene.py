@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import sojourn as sj
 from durable.faulty_files import FaultyFiles
 from sojourn.durable import DurableHub, verify
-from sojourn.durable.files import Files
-from sojourn.durable.recovery import recover
-from sojourn.durable.segments import Header, Position
-from sojourn.durable.snapshot import all_parts, write_snapshot
-from sojourn.durable.state import State
+from sojourn.durable.log.files import Files
+from sojourn.durable.log.segments import Header, Position
+from sojourn.durable.recovery.recovery import recover
+from sojourn.durable.recovery.snapshot import all_parts, write_snapshot
+from sojourn.durable.state.state import State
 from sojourn.testing import ManualClock
 
 WALL_MS = 1_700_000_000_000

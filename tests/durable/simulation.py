@@ -20,11 +20,11 @@ from durable.faulty_files import FaultyFiles, Killed, disk_after, some_of_it
 from durable.model import RULES, Asked, Model, Operation, in_memory, look
 from durable.scene import WALL_MS, picture
 from sojourn.durable import Reader, Told
-from sojourn.durable.cold import MEMORY, WAIT_BYTES
-from sojourn.durable.records import GRACE_OVER
-from sojourn.durable.recovery import recover
-from sojourn.durable.state import State
-from sojourn.durable.wait import explanation, row_of, told_of
+from sojourn.durable.index.cold import MEMORY, WAIT_BYTES
+from sojourn.durable.log.records import GRACE_OVER
+from sojourn.durable.recovery.recovery import recover
+from sojourn.durable.state.state import State
+from sojourn.durable.state.wait import explanation, row_of, told_of
 from sojourn.testing import ManualClock
 
 KEYS = ("a", "aa", "b", "c")

@@ -12,11 +12,11 @@ import sojourn as sj
 from durable.faulty_files import FaultyFiles, disk_after, none_of_it, some_of_it
 from durable.program import run
 from durable.scene import WALL_MS, Scene, picture, snapshot_at
-from sojourn.durable.records import TOLD, records, start_of_records
-from sojourn.durable.recovery import recover
-from sojourn.durable.segments import Header, headers, layout, segment_name
-from sojourn.durable.state import State
-from sojourn.durable.upkeep import removable
+from sojourn.durable.log.records import TOLD, records, start_of_records
+from sojourn.durable.log.segments import Header, headers, layout, segment_name
+from sojourn.durable.recovery.recovery import recover
+from sojourn.durable.recovery.upkeep import removable
+from sojourn.durable.state.state import State
 from sojourn.testing import ManualClock
 
 

@@ -13,11 +13,11 @@ from durable import program, test_twin
 from durable.faulty_files import disk_after, some_of_it
 from durable.scene import WALL_MS, Scene, picture
 from sojourn.durable import engine
-from sojourn.durable.cold import WAIT_BYTES
-from sojourn.durable.index import Index
-from sojourn.durable.records import SNAPSHOT_WAITS
-from sojourn.durable.recovery import recover
-from sojourn.durable.upkeep import Upkeep
+from sojourn.durable.index.cold import WAIT_BYTES
+from sojourn.durable.index.index import Index
+from sojourn.durable.log.records import SNAPSHOT_WAITS
+from sojourn.durable.recovery.recovery import recover
+from sojourn.durable.recovery.upkeep import Upkeep
 
 FEW = 3 * WAIT_BYTES
 MEMORIES = (0, FEW)

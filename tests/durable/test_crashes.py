@@ -8,7 +8,7 @@ from durable.faulty_files import Chooser, all_of_it, disk_after, none_of_it, som
 from durable.program import Answered, run
 from durable.scene import Scene, picture
 from durable.simulation import simulate
-from sojourn.durable.recovery import recover
+from sojourn.durable.recovery.recovery import recover
 
 CHOOSERS = {"all": all_of_it, "none": none_of_it}
 

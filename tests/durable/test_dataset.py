@@ -17,11 +17,12 @@ import sojourn as sj
 from durable.faulty_files import FaultyFiles, disk_after, none_of_it, some_of_it
 from durable.program import run
 from durable.scene import SHIPPED, WALL_MS, Scene
-from sojourn.durable import archive, verify
-from sojourn.durable.compaction import compact
+from sojourn.durable import verify
+from sojourn.durable.dataset import archive
 from sojourn.durable.dataset.parquet import convert_sealed
 from sojourn.durable.dataset.past import Past, read_past
-from sojourn.durable.segments import headers, layout
+from sojourn.durable.folder.compaction import compact
+from sojourn.durable.log.segments import headers, layout
 from sojourn.pipeline import local
 from sojourn.pipeline.files.source import Source
 from sojourn.pipeline.schema import OUTCOMES

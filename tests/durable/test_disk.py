@@ -14,7 +14,7 @@ import pytest
 import sojourn as sj
 from durable.kills import run as kill_often
 from sojourn.durable import DurableHub
-from sojourn.durable.files import DiskFiles
+from sojourn.durable.log.files import DiskFiles
 from sojourn.testing import ManualClock
 
 GUARD_S = 30

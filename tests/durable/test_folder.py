@@ -12,14 +12,14 @@ import sojourn as sj
 from durable.faulty_files import FaultyFiles
 from durable.program import run
 from durable.scene import SHIPPED, WALL_MS, Scene, check_verified
-from sojourn.durable.backup import backup
-from sojourn.durable.files import DiskFiles
-from sojourn.durable.inspection import inspect
-from sojourn.durable.records import WAIT
-from sojourn.durable.recovery import recover
-from sojourn.durable.salvage import LIST, salvage
-from sojourn.durable.scan import scan
-from sojourn.durable.segments import layout, segment_name
+from sojourn.durable.folder.backup import backup
+from sojourn.durable.folder.inspection import inspect
+from sojourn.durable.folder.salvage import LIST, salvage
+from sojourn.durable.log.files import DiskFiles
+from sojourn.durable.log.records import WAIT
+from sojourn.durable.log.scan import scan
+from sojourn.durable.log.segments import layout, segment_name
+from sojourn.durable.recovery.recovery import recover
 from sojourn.testing import ManualClock
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from durable.scene import SHIPPED, WALL_MS, Scene
 from sojourn.durable import DurableHub
-from sojourn.durable.horizon import horizon, soonest
+from sojourn.durable.state.horizon import horizon, soonest
 from sojourn.testing import ManualClock
 
 
@@ -98,7 +98,7 @@ def test_what_is_only_on_the_disk_is_counted_too(tmp_path: Path, memory: int) ->
 def test_a_minute_with_more_than_are_looked_at_is_counted_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sojourn.durable.index.MINUTES_CHUNK", 7)
+    monkeypatch.setattr("sojourn.durable.index.index.MINUTES_CHUNK", 7)
     hub = DurableHub("cold", data=tmp_path, clock=ManualClock(wall_ms=WALL_MS), memory=0, segment_bytes=4_000)
     with hub:
         for size, within in ((3, 120_000), (40, 240_000), (5, 360_000), (6, 480_000)):

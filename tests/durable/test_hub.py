@@ -10,7 +10,7 @@ import pytest
 import sojourn as sj
 from durable.scene import FUNDED, SHIPPED, WALL_MS, Scene
 from sojourn.durable import Told
-from sojourn.durable.segments import layout
+from sojourn.durable.log.segments import layout
 
 
 def test_a_wait_survives_a_restart_and_completes(scene: Scene) -> None:

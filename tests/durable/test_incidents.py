@@ -10,7 +10,7 @@ import pytest
 import sojourn as sj
 from durable.scene import SHIPPED, WALL_MS, Scene
 from sojourn.durable import DurableHub
-from sojourn.durable.incidents import FAR
+from sojourn.durable.state.incidents import FAR
 from sojourn.errors import ConfigError, RuleError
 from sojourn.testing import ManualClock
 

@@ -13,10 +13,11 @@ import pytest
 
 import sojourn as sj
 from durable.scene import WALL_MS
-from sojourn.durable import DurableHub, rows
-from sojourn.durable.filter import Filter
-from sojourn.durable.index import Index, Mark
-from sojourn.durable.where import Where, end_of_prefix
+from sojourn.durable import DurableHub
+from sojourn.durable.index import rows
+from sojourn.durable.index.filter import Filter
+from sojourn.durable.index.index import Index, Mark
+from sojourn.durable.state.where import Where, end_of_prefix
 from sojourn.testing import ManualClock
 
 NAME = "index.db"
@@ -168,7 +169,7 @@ def test_a_filter_never_denies_what_it_has() -> None:
 
 
 def test_a_full_filter_is_made_anew_and_larger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sojourn.durable.index.SMALLEST_FILTER", 8)
+    monkeypatch.setattr("sojourn.durable.index.index.SMALLEST_FILTER", 8)
     fill(tmp_path)
     index = Index(str(tmp_path / NAME))
     assert index.filter.capacity > 8

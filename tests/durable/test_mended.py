@@ -19,12 +19,12 @@ from durable.scene import WALL_MS, Scene, snapshot_at
 from sojourn.durable import DurableHub, Reader
 from sojourn.durable.async_hub import AsyncDurableHub, _settle, settle_on
 from sojourn.durable.commit import Request
-from sojourn.durable.files import DiskAppender, DiskFiles
-from sojourn.durable.records import framed, json_bytes, records, start_of_records
-from sojourn.durable.recovery import recover
-from sojourn.durable.segments import headers, layout, segment_name
-from sojourn.durable.snapshot import read_snapshot
-from sojourn.durable.state import State
+from sojourn.durable.log.files import DiskAppender, DiskFiles
+from sojourn.durable.log.records import framed, json_bytes, records, start_of_records
+from sojourn.durable.log.segments import headers, layout, segment_name
+from sojourn.durable.recovery.recovery import recover
+from sojourn.durable.recovery.snapshot import read_snapshot
+from sojourn.durable.state.state import State
 
 GUARD_S = 30
 
@@ -170,7 +170,7 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
 
 def test_every_folder_that_is_made_is_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr("sojourn.durable.files._sync_folder", synced.append)
+    monkeypatch.setattr("sojourn.durable.log.files._sync_folder", synced.append)
     DiskFiles(tmp_path / "a" / "b" / "c")
     assert synced == [tmp_path, tmp_path / "a", tmp_path / "a" / "b"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from durable.scene import WALL_MS
 from sojourn.durable import DurableHub
-from sojourn.durable.pages import page
+from sojourn.durable.state.pages import page
 from sojourn.testing import ManualClock
 
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from sojourn.durable import _core, _crc
-from sojourn.durable import records as r
+from sojourn.durable.log import records as r
 from sojourn.errors import FormatError, NotStorableError
 
 CRCS = pytest.mark.parametrize("crc32c", [_crc.crc32c, _core.crc32c], ids=["pure", "compiled"])

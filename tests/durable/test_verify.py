@@ -16,9 +16,9 @@ import sojourn as sj
 from durable.faulty_files import FaultyFiles
 from durable.scene import WALL_MS, Scene
 from durable.test_twin import RULES
-from sojourn.durable import records as r
 from sojourn.durable import verify
 from sojourn.durable.dataset.verify import ask
+from sojourn.durable.log import records as r
 
 VALUES = ((2, 3.5), (2, Decimal("3.5")), (0.1, Decimal("0.7"), 3), (0.1, 0.7, 2.2))
 CONDITIONS = ("paid", sj.seen("ack", 2, "source"), sj.total("coin", at_least=6))

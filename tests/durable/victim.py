@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 import sojourn as sj
-from sojourn.durable.cold import MEMORY, WAIT_BYTES
+from sojourn.durable.index.cold import MEMORY, WAIT_BYTES
 
 THREADS = 4
 COROUTINES = 4

@@ -83,7 +83,7 @@ def check_batch(spark: SparkSession, log: Log, by_local: LocalReplay, scratch: P
 def check_stream(spark: SparkSession, log: Log, rule: Rule, scratch: Path, files_at_once: int) -> None:
     """A stream, that ends once it has seen everything, against the engine in this process."""
     from sojourn.pipeline import stream  # noqa: PLC0415  (an extra)
-    from sojourn.pipeline.stream.sources import From  # noqa: PLC0415
+    from sojourn.pipeline.stream.doors.sources import From  # noqa: PLC0415
 
     by_local = LocalReplay(log.job(rule))
     options = {**log.options, "maxFilesPerTrigger": str(files_at_once)}

@@ -14,8 +14,8 @@ OUTCOMES = "src/sojourn/pipeline/columns/outcomes.py"
 LOCAL = "src/sojourn/pipeline/local.py"
 PARCELS = "src/sojourn/pipeline/spark/parcels.py"
 WORKER = "src/sojourn/pipeline/spark/worker.py"
-PENDING = "src/sojourn/pipeline/stream/pending.py"
-GROUPS = "src/sojourn/pipeline/stream/groups.py"
+PENDING = "src/sojourn/pipeline/stream/checkpoint/pending.py"
+GROUPS = "src/sojourn/pipeline/stream/shard/groups.py"
 
 MUTANTS = [
     # The law

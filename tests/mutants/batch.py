@@ -15,7 +15,7 @@ TEXTS = "src/sojourn/pipeline/columns/texts.py"
 CORE = "src/sojourn/pipeline/_core.pyx"
 PASSES = "src/sojourn/pipeline/kernel/passes.py"
 SEARCH = "src/sojourn/pipeline/kernel/search.py"
-PACK = "src/sojourn/pipeline/stream/pack.py"
+PACK = "src/sojourn/pipeline/stream/shard/pack.py"
 
 MUTANTS = [
     # Parcels

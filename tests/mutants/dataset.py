@@ -36,13 +36,13 @@ MUTANTS = [
     ),
     Mutant(
         "retention does not care for the data set",
-        f"{ROOM}/archive.py",
+        f"{ROOM}/dataset/archive.py",
         "return match is not None and is_converted(self._files, int(match[1]))",
         "return True",
     ),
     Mutant(
         "sealed segments are not converted though that is wanted",
-        f"{ROOM}/upkeep.py",
+        f"{ROOM}/recovery/upkeep.py",
         "        if self._sealed is not None:\n            self._sealed()\n",
         "",
     ),
@@ -139,25 +139,25 @@ MUTANTS = [
     # From outside
     Mutant(
         "a backup has the torn tail too",
-        f"{ROOM}/backup.py",
+        f"{ROOM}/folder/backup.py",
         "yield segment_name(header.segment), stop.value.position.offset",
         "yield segment_name(header.segment), 10",
     ),
     Mutant(
         "damage behind the first is not looked for",
-        f"{ROOM}/scan.py",
+        f"{ROOM}/log/scan.py",
         "        after = _next_whole(data, view, offset + 1, name)\n",
         "        after = len(data)\n",
     ),
     Mutant(
         "what is behind the damage is lost",
-        f"{ROOM}/salvage.py",
+        f"{ROOM}/folder/salvage.py",
         "            self._apply_behind(record.type, body)\n",
         "            pass\n",
     ),
     Mutant(
         "a mended folder gives numbers again",
-        f"{ROOM}/salvage.py",
+        f"{ROOM}/folder/salvage.py",
         "            state.next_number = number + 1\n",
         "",
     ),

@@ -8,11 +8,11 @@ MEET = "src/sojourn/pipeline/stream/given/meet.py"
 HOME = "src/sojourn/pipeline/stream/given/home.py"
 PACK = "src/sojourn/pipeline/stream/given/pack.py"
 TERMS = "src/sojourn/pipeline/stream/given/terms.py"
-SINK = "src/sojourn/pipeline/stream/sink.py"
-SETTINGS = "src/sojourn/pipeline/stream/settings.py"
-KAFKA = "src/sojourn/pipeline/stream/kafka_source.py"
-FILES = "src/sojourn/pipeline/stream/files.py"
-OWN_SINK = "src/sojourn/pipeline/stream/own_sink.py"
+SINK = "src/sojourn/pipeline/stream/doors/sink.py"
+SETTINGS = "src/sojourn/pipeline/stream/checkpoint/settings.py"
+KAFKA = "src/sojourn/pipeline/stream/doors/kafka_source.py"
+FILES = "src/sojourn/pipeline/stream/checkpoint/files.py"
+OWN_SINK = "src/sojourn/pipeline/stream/doors/own_sink.py"
 
 MUTANTS = [
     Mutant(

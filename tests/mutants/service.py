@@ -111,7 +111,7 @@ MUTANTS = [
     ),
     Mutant(
         "a page leaves out its last wait",
-        "src/sojourn/durable/pages.py",
+        "src/sojourn/durable/state/pages.py",
         "    for seq in range(after + 1, last + 1):\n",
         "    for seq in range(after + 1, last):\n",
     ),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from .mutant import Mutant
 
-CHANGES = "src/sojourn/pipeline/stream/changes.py"
-DECIDE = "src/sojourn/pipeline/stream/decide.py"
-GROUPS = "src/sojourn/pipeline/stream/groups.py"
-KEEP = "src/sojourn/pipeline/stream/keep.py"
-PACK = "src/sojourn/pipeline/stream/pack.py"
-REMOVE = "src/sojourn/pipeline/stream/remove.py"
-RULESET = "src/sojourn/pipeline/stream/ruleset.py"
-SEGMENT = "src/sojourn/pipeline/stream/segment.py"
-SHAPE = "src/sojourn/pipeline/stream/shape.py"
-SHARD = "src/sojourn/pipeline/stream/shard.py"
+CHANGES = "src/sojourn/pipeline/stream/checkpoint/changes.py"
+DECIDE = "src/sojourn/pipeline/stream/shard/decide.py"
+GROUPS = "src/sojourn/pipeline/stream/shard/groups.py"
+KEEP = "src/sojourn/pipeline/stream/shard/keep.py"
+PACK = "src/sojourn/pipeline/stream/shard/pack.py"
+REMOVE = "src/sojourn/pipeline/stream/shard/remove.py"
+RULESET = "src/sojourn/pipeline/stream/shard/ruleset.py"
+SEGMENT = "src/sojourn/pipeline/stream/shard/segment.py"
+SHAPE = "src/sojourn/pipeline/stream/shard/shape.py"
+SHARD = "src/sojourn/pipeline/stream/shard/shard.py"
 
 MUTANTS = [
     # Several rules

@@ -15,7 +15,7 @@ from sojourn.pipeline.files.lines import CORRUPT, CORRUPT_LINE, CORRUPT_REASON
 from sojourn.pipeline.files.source import Source
 from sojourn.pipeline.spark import source as spark_source
 from sojourn.pipeline.spark import texts
-from sojourn.pipeline.stream.sources import From
+from sojourn.pipeline.stream.doors.sources import From
 
 PAID = Rule("paid", "open", "paid", within="1 h")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sojourn.pipeline import stream
-from sojourn.pipeline.stream import kafka
-from sojourn.pipeline.stream.sinks import sink_of
+from sojourn.pipeline.stream.doors import kafka
+from sojourn.pipeline.stream.doors.sinks import sink_of
 from stream.scene import Scene
 from stream.victim import LATE, RULE
 

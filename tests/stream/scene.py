@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from parity.tables import LOG, as_outcomes, as_table
 from sojourn.pipeline import stream
-from sojourn.pipeline.stream.changes import OnRemoval
+from sojourn.pipeline.stream.checkpoint.changes import OnRemoval
 from sojourn.rules import Event, Outcome, Rule
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from sojourn.pipeline.columns.normal import normal_form
 from sojourn.pipeline.columns.numbers import number_type
 from sojourn.pipeline.kernel import NEVER
 from sojourn.pipeline.plan import Plan
-from sojourn.pipeline.stream.pending import pending_of
-from sojourn.pipeline.stream.ruleset import Ruleset
-from sojourn.pipeline.stream.segment import Kept, Segment
-from sojourn.pipeline.stream.shape import HASH, Shape
-from sojourn.pipeline.stream.shard import Cache, Head, Heads, ShardResult, advance, numbers_of
+from sojourn.pipeline.stream.checkpoint.pending import pending_of
+from sojourn.pipeline.stream.shard.ruleset import Ruleset
+from sojourn.pipeline.stream.shard.segment import Kept, Segment
+from sojourn.pipeline.stream.shard.shape import HASH, Shape
+from sojourn.pipeline.stream.shard.shard import Cache, Head, Heads, ShardResult, advance, numbers_of
 from sojourn.rules import Event, Outcome, Rule
 
 NEVER_LATE = 10**9

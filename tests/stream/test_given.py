@@ -22,9 +22,9 @@ from sojourn.pipeline.stream.given.home import tell
 from sojourn.pipeline.stream.given.meet import meet
 from sojourn.pipeline.stream.given.pack import OPENED, WATCHED, PackEvents, PackOperations
 from sojourn.pipeline.stream.given.terms import HOME, NAMES, OPENINGS, WATCHES, Terms, check_rule
-from sojourn.pipeline.stream.pack import ASIDE, EVENTS, SET_ASIDE, SHARD, from_bytes
-from sojourn.pipeline.stream.segment import Kept, Segment
-from sojourn.pipeline.stream.shape import nothing
+from sojourn.pipeline.stream.shard.pack import ASIDE, EVENTS, SET_ASIDE, SHARD, from_bytes
+from sojourn.pipeline.stream.shard.segment import Kept, Segment
+from sojourn.pipeline.stream.shard.shape import nothing
 from sojourn.rules import Event, Outcome, Reached, Rule, all_of, any_of, reached, seen, total
 from stream.shards import NEVER_LATE
 from stream.test_shard_parity import as_told

@@ -18,10 +18,10 @@ import pytest
 from sojourn import ConfigError
 from sojourn.pipeline import stream
 from sojourn.pipeline.files.json_values import NOT_JSON
-from sojourn.pipeline.stream.kafka import Address
-from sojourn.pipeline.stream.kafka_source import KafkaReader, Span
-from sojourn.pipeline.stream.sinks import sink_of
-from sojourn.pipeline.stream.sources import From
+from sojourn.pipeline.stream.doors.kafka import Address
+from sojourn.pipeline.stream.doors.kafka_source import KafkaReader, Span
+from sojourn.pipeline.stream.doors.sinks import sink_of
+from sojourn.pipeline.stream.doors.sources import From
 from sojourn.rules import Rule, seen
 from stream.brokers import Broker, from_maven, in_process
 from stream.kafka_victim import TOLD, run

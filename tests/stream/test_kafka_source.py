@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from sojourn.pipeline.stream.kafka_source import HEADERS, KafkaReader, KafkaSource, _with_headers
+from sojourn.pipeline.stream.doors.kafka_source import HEADERS, KafkaReader, KafkaSource, _with_headers
 
 
 @pytest.mark.parametrize("name", ["maxOffsetsPerTrigger", "maxoffsetspertrigger"])

@@ -18,9 +18,9 @@ import pytest
 from parity.tables import as_outcomes, as_table
 from sojourn import ConfigError
 from sojourn.pipeline import stream
-from sojourn.pipeline.stream import lakes
-from sojourn.pipeline.stream.sinks import sink_of
-from sojourn.pipeline.stream.sources import From
+from sojourn.pipeline.stream.doors import lakes
+from sojourn.pipeline.stream.doors.sinks import sink_of
+from sojourn.pipeline.stream.doors.sources import From
 from sojourn.rules import Rule
 from stream.scene import EPOCH, flush
 from stream.test_crash import arriving

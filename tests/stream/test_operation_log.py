@@ -11,8 +11,8 @@ import pytest
 from cli.command import sojourn
 from kafka.scene import by_log
 from sojourn.kafka import RULES, read_log
-from sojourn.pipeline.stream.files import Files
-from sojourn.pipeline.stream.status import last_batch, watermark
+from sojourn.pipeline.stream.checkpoint.files import Files
+from sojourn.pipeline.stream.checkpoint.status import last_batch, watermark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

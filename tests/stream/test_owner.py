@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from sojourn import ConfigError
-from sojourn.pipeline.stream import lakes
-from sojourn.pipeline.stream.files import Files
-from sojourn.pipeline.stream.owner import OWNER, claim
-from sojourn.pipeline.stream.sink import OUTCOMES, QUARANTINE, MicroBatch, Sink
+from sojourn.pipeline.stream.checkpoint.files import Files
+from sojourn.pipeline.stream.doors import lakes
+from sojourn.pipeline.stream.doors.owner import OWNER, claim
+from sojourn.pipeline.stream.doors.sink import OUTCOMES, QUARANTINE, MicroBatch, Sink
 from stream.local_files import LocalFiles
 
 TABLES = [OUTCOMES, QUARANTINE]

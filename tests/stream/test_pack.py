@@ -9,8 +9,8 @@ import pytest
 
 from sojourn.pipeline.deal import shards_of
 from sojourn.pipeline.plan import Plan
-from sojourn.pipeline.stream.pack import ASIDE, EVENTS, NEWEST, ROWS, SET_ASIDE, SHARD, Pack, from_bytes
-from sojourn.pipeline.stream.shape import Shape
+from sojourn.pipeline.stream.shard.pack import ASIDE, EVENTS, NEWEST, ROWS, SET_ASIDE, SHARD, Pack, from_bytes
+from sojourn.pipeline.stream.shard.shape import Shape
 from sojourn.rules import Rule, total
 
 RULE = Rule("r", "open", "done", within=5)

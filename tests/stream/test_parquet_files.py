@@ -52,7 +52,7 @@ def write_log(folder: Path) -> None:
     "schema", [None, "key string, kind string, at timestamp, allowed interval day to second"], ids=["found", "named"]
 )
 def test_a_stream_of_what_pandas_writes(spark: SparkSession, tmp_path: Path, schema: str | None) -> None:
-    from sojourn.pipeline.stream.sources import From  # noqa: PLC0415  (an extra)
+    from sojourn.pipeline.stream.doors.sources import From  # noqa: PLC0415  (an extra)
 
     write_log(tmp_path / "log")
     events = From(f"file:{tmp_path / 'log'}", schema).read(spark, RULE, {})
@@ -71,7 +71,7 @@ def test_a_stream_of_what_pandas_writes(spark: SparkSession, tmp_path: Path, sch
 
 
 def test_files_that_differ_in_what_they_mean_are_refused_as_a_stream(spark: SparkSession, tmp_path: Path) -> None:
-    from sojourn.pipeline.stream.sources import From  # noqa: PLC0415  (an extra)
+    from sojourn.pipeline.stream.doors.sources import From  # noqa: PLC0415  (an extra)
 
     write_log(tmp_path / "log")
     whole = pq.read_table(tmp_path / "log" / "0.parquet")
@@ -82,7 +82,7 @@ def test_files_that_differ_in_what_they_mean_are_refused_as_a_stream(spark: Spar
 
 
 def test_a_file_that_is_no_parquet_is_refused_in_a_line_as_a_stream(spark: SparkSession, tmp_path: Path) -> None:
-    from sojourn.pipeline.stream.sources import From  # noqa: PLC0415  (an extra)
+    from sojourn.pipeline.stream.doors.sources import From  # noqa: PLC0415  (an extra)
 
     (tmp_path / "0.parquet").write_bytes(b"PAR1 this is no Parquet file")
     with pytest.raises(SourceError, match=r"cannot be read as parquet: .*"):

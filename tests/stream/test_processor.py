@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sojourn.pipeline.kernel import NEVER
-from sojourn.pipeline.stream.processor import SparkStore
-from sojourn.pipeline.stream.shard import Head
+from sojourn.pipeline.stream.shard.processor import SparkStore
+from sojourn.pipeline.stream.shard.shard import Head
 
 
 class Handle:

@@ -14,10 +14,10 @@ from parity.tables import as_outcomes, by_fold
 from sojourn import ConfigError
 from sojourn.pipeline import stream
 from sojourn.pipeline.plan import Plan
-from sojourn.pipeline.stream.changes import FOLDER, History, OnRemoval, identified
-from sojourn.pipeline.stream.settings import NAME, SINCE, settings_of
-from sojourn.pipeline.stream.shape import Shape
-from sojourn.pipeline.stream.status import pending_count, status
+from sojourn.pipeline.stream.checkpoint.changes import FOLDER, History, OnRemoval, identified
+from sojourn.pipeline.stream.checkpoint.settings import NAME, SINCE, settings_of
+from sojourn.pipeline.stream.checkpoint.status import pending_count, status
+from sojourn.pipeline.stream.shard.shape import Shape
 from sojourn.rules import Event, Rule, all_of, reached, seen, total
 from stream.local_files import LocalFiles
 from stream.scene import EPOCH, Scene, flush, moved

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from sojourn.pipeline.kernel import NEVER
-from sojourn.pipeline.stream.groups import Keys
-from sojourn.pipeline.stream.segment import Kept, Segment
-from sojourn.pipeline.stream.shape import DUE, EVENTS, HASH, IS_DONE, KEY, OPERATIONS, PENDING, nothing
+from sojourn.pipeline.stream.shard.groups import Keys
+from sojourn.pipeline.stream.shard.segment import Kept, Segment
+from sojourn.pipeline.stream.shard.shape import DUE, EVENTS, HASH, IS_DONE, KEY, OPERATIONS, PENDING, nothing
 from sojourn.rules import Rule
 from stream.shards import shape_of
 

@@ -11,8 +11,8 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline.plan import Plan
-from sojourn.pipeline.stream.changes import identified
-from sojourn.pipeline.stream.settings import (
+from sojourn.pipeline.stream.checkpoint.changes import identified
+from sojourn.pipeline.stream.checkpoint.settings import (
     FILE,
     FORMAT,
     GIVEN,
@@ -23,7 +23,7 @@ from sojourn.pipeline.stream.settings import (
     settings_of,
     shape_of,
 )
-from sojourn.pipeline.stream.shape import Shape
+from sojourn.pipeline.stream.shard.shape import Shape
 from sojourn.rules import Rule, all_of, seen, total
 from stream.local_files import LocalFiles
 

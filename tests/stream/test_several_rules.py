@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from parity.tables import by_fold
 from rules.strategies import logs_of_two_keys, rules
-from sojourn.pipeline.stream.remove import REMOVAL
-from sojourn.pipeline.stream.ruleset import Removed, Ruleset
-from sojourn.pipeline.stream.shape import Shape
+from sojourn.pipeline.stream.shard.remove import REMOVAL
+from sojourn.pipeline.stream.shard.ruleset import Removed, Ruleset
+from sojourn.pipeline.stream.shard.shape import Shape
 from sojourn.rules import Event, Outcome, Rule, column, seen, total, until_column
 from stream.shards import NEVER_LATE, Run, micro_batches, shape_of
 from stream.test_shard_parity import FEW, as_told, lateness, long_log, randoms

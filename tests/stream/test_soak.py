@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from sojourn.pipeline.stream.ruleset import Ruleset
-from sojourn.pipeline.stream.shape import Shape
-from sojourn.pipeline.stream.shard import Cache, advance
+from sojourn.pipeline.stream.shard.ruleset import Ruleset
+from sojourn.pipeline.stream.shard.shape import Shape
+from sojourn.pipeline.stream.shard.shard import Cache, advance
 from sojourn.rules import Rule, all_of, reached, seen, total
 from stream.shards import DictStore, shape_of
 

@@ -11,7 +11,7 @@ import pytest
 from parity import random_rules
 from parity.tables import as_outcomes, by_fold
 from sojourn.pipeline import stream
-from sojourn.pipeline.stream.status import status
+from sojourn.pipeline.stream.checkpoint.status import status
 from sojourn.rules import Rule, all_of, reached, seen, total
 from stream.scene import EPOCH, Scene, flush, moved
 from stream.test_shard_parity import as_told

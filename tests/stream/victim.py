@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sojourn.pipeline.stream.sink import Folder
+from sojourn.pipeline.stream.doors.sink import Folder
 from sojourn.rules import Rule, seen
 from stream.scene import Scene
 

@@ -15,9 +15,9 @@ from .options import Conf, Master, settings
 from .replay import Engine
 
 if TYPE_CHECKING:
-    from ..durable.inspection import Inspection, Standing
-    from ..durable.salvage import Salvaged
-    from ..durable.verification import Verified
+    from ..durable.dataset.verified import Verified
+    from ..durable.folder.inspection import Inspection, Standing
+    from ..durable.folder.salvage import Salvaged
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="The data folder of a hub, which may be running.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Say it in JSON.")]
@@ -85,8 +85,8 @@ def inspect(
     if repair != (to is not None):
         raise typer.BadParameter("--repair and --to belong together", param_hint="--to" if repair else "--repair")
     with failures():
-        from ..durable.inspection import inspect as inspect_folder  # noqa: PLC0415
-        from ..durable.salvage import salvage  # noqa: PLC0415
+        from ..durable.folder.inspection import inspect as inspect_folder  # noqa: PLC0415
+        from ..durable.folder.salvage import salvage  # noqa: PLC0415
 
         if to is not None:
             salvaged = salvage(data, to)
@@ -160,7 +160,7 @@ def backup(
     [bold]sojourn backup data/ backups/monday/[/bold]
     """
     with failures():
-        from ..durable.backup import backup as back_up  # noqa: PLC0415
+        from ..durable.folder.backup import backup as back_up  # noqa: PLC0415
         from ..service.webhooks.store import copy_store  # noqa: PLC0415
 
         made = back_up(data, to)
@@ -180,7 +180,7 @@ def compact(
     [bold]sojourn compact data/[/bold]
     """
     with failures():
-        from ..durable.compaction import compact as compact_folder  # noqa: PLC0415
+        from ..durable.folder.compaction import compact as compact_folder  # noqa: PLC0415
 
         done = compact_folder(data, keep=keep)
         converted, removed = (many(len(segments), "segment") for segments in (done.converted, done.removed))

@@ -56,7 +56,7 @@ def explain(
     """
     options = settings(option, "--option")
     with failures():
-        from ..durable.folder import is_data_folder  # noqa: PLC0415
+        from ..durable.log.folder import is_data_folder  # noqa: PLC0415
         from ..pipeline.files.source import Source  # noqa: PLC0415
         from ..pipeline.results.explain import explain_events, explain_outcomes  # noqa: PLC0415  (Arrow takes a while to load)
         from .replay_run import opened_job  # noqa: PLC0415

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..durable.folder import is_data_folder
+from ..durable.log.folder import is_data_folder
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
 from .options import (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..durable.dataset.jobs import job_of_folder
-from ..durable.folder import is_data_folder
+from ..durable.log.folder import is_data_folder
 from ..errors import ConfigError, SourceError
 from ..pipeline.allocator import keep_memory
 from ..pipeline.columns.times import time_of
@@ -206,7 +206,7 @@ def store_of(outputs: Outputs, session: SparkSession | None) -> FileStore:
             raise SourceError(f"{folder!r} is on another file system, which needs Spark: --engine spark")
         return DISK
     from ..pipeline.spark.source import is_here  # noqa: PLC0415  (needs Spark)
-    from ..pipeline.stream.files import Files  # noqa: PLC0415
+    from ..pipeline.stream.checkpoint.files import Files  # noqa: PLC0415
 
     are_here = {is_here(session, folder) for folder in folders}
     if len(are_here) > 1:

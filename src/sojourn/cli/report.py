@@ -33,7 +33,7 @@ def report(
     """
     spark, most = settings(conf, "--conf"), bytes_of(memory)
     with failures():
-        from ..durable.folder import opened  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+        from ..durable.log.folder import opened  # noqa: PLC0415  (NumPy and Arrow take a while to load)
         from .outputs import Outputs  # noqa: PLC0415
         from .replay_run import ReplayRun, opened_job  # noqa: PLC0415
 

@@ -95,7 +95,7 @@ def serve(
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("--tls-cert and --tls-key belong together", param_hint="--tls-cert")
     with failures(), ExitStack() as stack:
-        from ..durable.cold import MEMORY  # noqa: PLC0415
+        from ..durable.index.cold import MEMORY  # noqa: PLC0415
         from ..service.logs import log_as_json  # noqa: PLC0415  (only this command needs what is behind it)
         from ..service.server import serve as serve_folder  # noqa: PLC0415
         from ..service.settings import Limits, Settings  # noqa: PLC0415
@@ -132,7 +132,7 @@ def serve(
             drain_s=drain,
         )
         if copy is not None:
-            from ..durable.backup import backup  # noqa: PLC0415
+            from ..durable.folder.backup import backup  # noqa: PLC0415
 
             made = backup(copy, settings.data)
             typer.echo(f"a copy of {copy}, with {made.pending:,} waits pending, in {made.folder}", err=True)

@@ -112,7 +112,7 @@ def run(
             raise typer.BadParameter("is missing", param_hint=name)
     options, spark = settings(option, "--option"), settings(conf, "--conf")
     with failures():
-        from ..pipeline.stream.sources import From  # noqa: PLC0415  (Spark takes a while to load)
+        from ..pipeline.stream.doors.sources import From  # noqa: PLC0415  (Spark takes a while to load)
         from .stream_run import StreamRun  # noqa: PLC0415
 
         assert source is not None

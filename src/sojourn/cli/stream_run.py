@@ -13,11 +13,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from ..errors import ConfigError
 from ..pipeline import stream
-from ..pipeline.stream.changes import OnRemoval
-from ..pipeline.stream.files import Files
-from ..pipeline.stream.sinks import sink_of
-from ..pipeline.stream.sources import From
-from ..pipeline.stream.status import PROGRESS, pending_count
+from ..pipeline.stream.checkpoint.changes import OnRemoval
+from ..pipeline.stream.checkpoint.files import Files
+from ..pipeline.stream.checkpoint.status import PROGRESS, pending_count
+from ..pipeline.stream.doors.sinks import sink_of
+from ..pipeline.stream.doors.sources import From
 from ..rules import Rule
 from .causes import innermost
 from .exits import is_debugging

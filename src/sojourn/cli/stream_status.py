@@ -14,8 +14,8 @@ from ..pipeline.results.rows import outcome_rows
 from ..pipeline.schema import DEADLINE, OPERATION_ID
 from ..pipeline.spark.source import located
 from ..pipeline.stream import pending
-from ..pipeline.stream.files import Files
-from ..pipeline.stream.status import RuleStatus, Status, status
+from ..pipeline.stream.checkpoint.files import Files
+from ..pipeline.stream.checkpoint.status import RuleStatus, Status, status
 from ..rules import Outcome, duration_text
 from ..rules.outcome import time_text
 from .exits import is_debugging

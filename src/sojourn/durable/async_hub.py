@@ -19,11 +19,12 @@ from ..hub._ending import check_callback
 from ..hub.hub import AsyncHub
 from ..rules import Condition, Event, Rule
 from ..rules.duration import Duration
+from .acts import check_note
 from .commit import Request
 from .hub import DurableFace
-from .incidents import Incident, check_note
 from .outcomes import check_cursor
-from .wait import Told, Wait
+from .state.incidents import Incident
+from .state.wait import Told, Wait
 
 if TYPE_CHECKING:
     from ..rules.event import Number, Source

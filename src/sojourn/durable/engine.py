@@ -20,20 +20,20 @@ from ..hub._ending import call_all
 from ..hub._plan import refused
 from ..rules.outcome import time_text
 from ..timer._fork import refuse_in_child, resting_on_timers
-from . import records as r
-from .cold import CROWD, Cold
 from .commit import Committer, Request, call_each
-from .files import Files
-from .index import Index
-from .log import Log, Sync, disk_error
+from .index.cold import CROWD, Cold
+from .index.index import Index
+from .log import records as r
+from .log.files import Files
+from .log.segments import LOCK
+from .log.writer import Log, Sync, disk_error
 from .outcomes import Outcomes
-from .recovery import recover
-from .segments import LOCK
+from .recovery.recovery import recover
+from .recovery.upkeep import SEGMENTS_MOST, Upkeep
 from .stamps import Stamps
-from .state import Settings, State
-from .upkeep import SEGMENTS_MOST, Upkeep
-from .wait import Wait, publish, row_of
-from .where import Where
+from .state.state import Settings, State
+from .state.wait import Wait, publish, row_of
+from .state.where import Where
 
 if TYPE_CHECKING:
     from ..timer import SystemTimer, TimerTask

@@ -18,17 +18,18 @@ from ..purgatory.purgatory import OnError, log_error
 from ..rules import Condition, Event, Rule
 from ..rules.duration import Duration, duration_ms
 from ..timer import LatenessHistogram, SystemTimer
-from .archive import Archive
+from .acts import check_note
 from .callbacks import Callbacks
-from .cold import MEMORY, WAIT_BYTES
+from .dataset.archive import Archive
 from .engine import Engine
-from .files import DiskFiles, Files
-from .incidents import Incident, check_note
+from .index.cold import MEMORY, WAIT_BYTES
+from .log.files import DiskFiles, Files
 from .outcomes import check_cursor
 from .sleep import await_told, strand
-from .state import Settings, State
+from .state.incidents import Incident
+from .state.state import Settings, State
+from .state.wait import Told, Wait, explanation
 from .verbs import Verbs
-from .wait import Told, Wait, explanation
 
 if TYPE_CHECKING:
     from ..clock import Clock

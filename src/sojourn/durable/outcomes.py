@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from .._arguments import check_whole
 from ..errors import OutcomesGoneError
-from .files import Files
-from .records import TOLD, read_body
-from .segments import Header, Position, headers, layout, walk
-from .wait import Told, Wait, told_of
+from .log.files import Files
+from .log.records import TOLD, read_body
+from .log.segments import Header, Position, headers, layout, walk
+from .state.wait import Told, Wait, told_of
 
 if TYPE_CHECKING:
     import asyncio

@@ -7,15 +7,15 @@ import os
 from collections.abc import Iterator
 
 from ..clock import NS_PER_MS, Clock, SystemClock
-from .cold import MOST
-from .files import DiskFiles, Files
 from .hub import DurableStats, counted, explained, listed
-from .index import Index
+from .index.cold import MOST
+from .index.index import Index
+from .log.files import DiskFiles, Files
+from .log.segments import Header, headers, layout
 from .outcomes import check_cursor, read_outcomes
-from .recovery import Recovered, recover, replay
-from .segments import Header, headers, layout
-from .state import State
-from .wait import Told, Wait, publish
+from .recovery.recovery import Recovered, recover, replay
+from .state.state import State
+from .state.wait import Told, Wait, publish
 
 
 class Reader:

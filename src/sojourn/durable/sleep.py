@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..clock import ManualClock
 from ..errors import PurgatoryClosedError
 from ..hub._blocking import refuse_to_stop_the_driver
-from .wait import DONE, Wait, handing
+from .state.wait import DONE, Wait, handing
 
 if TYPE_CHECKING:
     from ..timer import SystemTimer

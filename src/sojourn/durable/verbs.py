@@ -14,11 +14,11 @@ from ..hub._plan import refused
 from ..rules import Event, Rule
 from ..rules.duration import Duration, duration_ms
 from . import door
-from . import records as r
+from .acts import Acts, check_note
 from .engine import Engine
-from .incidents import Acts, check_note
-from .state import State, number_of
-from .wait import Wait
+from .log import records as r
+from .state.state import State, number_of
+from .state.wait import Wait
 
 PLANS_KEPT = 1_000
 """Beyond that all texts go, and are made again when needed."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ..durable.wait import Wait
+from ..durable.state.wait import Wait
 from ..rules import Rule
 from .problems import Problem
 from .shapes import Asked, Signal, outcome_shape, wait_shape
 
 if TYPE_CHECKING:
-    from ..durable.state import State
+    from ..durable.state.state import State
     from ..durable.verbs import Verbs
     from .tally import Tally
 

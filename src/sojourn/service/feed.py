@@ -9,7 +9,7 @@ from .shapes import json_bytes, outcome_shape
 
 if TYPE_CHECKING:
     from ..durable.async_hub import AsyncDurableHub
-    from ..durable.wait import Told
+    from ..durable.state.wait import Told
 
 PIECE_MOST = 1_000
 """Outcomes in one piece of a stream: then others have their turn."""

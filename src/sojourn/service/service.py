@@ -25,7 +25,7 @@ from .shapes import Asked, histogram_shape
 from .tally import Tally
 
 if TYPE_CHECKING:
-    from ..durable.state import State
+    from ..durable.state.state import State
     from ..durable.verbs import Verbs
     from .insight.insight import Insight
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from .._arguments import check_whole
-from ..durable.cold import MEMORY
+from ..durable.index.cold import MEMORY
 from ..errors import ConfigError
 from ..rules.duration import Duration
 from .networks import network_of

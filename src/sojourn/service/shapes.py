@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from ..durable.wait import Ended, Told, Wait
+from ..durable.state.wait import Ended, Told, Wait
 from ..errors import RuleError
 from ..hub._ending import progress_of
 from ..rules import Condition, Rule

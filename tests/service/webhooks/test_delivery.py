@@ -13,7 +13,7 @@ import pytest
 
 import sojourn as sj
 from service.webhooks.scene import DOWN, OK, URL, Receiver, Scene, scene_in
-from sojourn.durable.backup import backup
+from sojourn.durable.folder.backup import backup
 from sojourn.service.webhooks import courier, webhooks
 from sojourn.service.webhooks.sender import Answer
 from sojourn.service.webhooks.store import Store, copy_store

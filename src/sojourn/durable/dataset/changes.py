@@ -9,7 +9,7 @@ import numpy as np
 
 from ...pipeline.kernel.columns import NEVER
 from ...pipeline.kernel.search import Ints
-from ..state import Settings
+from ..state.state import Settings
 from . import schema as D  # noqa: N812
 from .past import Past, positions
 

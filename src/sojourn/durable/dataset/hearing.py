@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ...hub._plan import Plan
 from ...rules import Event, Waiting
 from ...rules.law import verdict
-from ..incidents import moved_to
+from ..state.incidents import moved_to
 
 
 class Heard(NamedTuple):

@@ -15,7 +15,7 @@ from ...errors import SourceError
 from ...pipeline.files.source import Source
 from ...pipeline.replay import Job
 from ...rules import Rule
-from ..folder import opened
+from ..log.folder import opened
 from .history import history_of
 from .past import Past, read_past
 from .verify import part

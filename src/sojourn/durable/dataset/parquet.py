@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...rules import Rule
-from .. import archive
-from ..archive import EVENTS, OUTCOMES, part_name
-from ..files import Files
-from ..segments import CHANGES, Header, Position, headers, layout, walk
-from ..snapshot import head_of
+from ..log.files import Files
+from ..log.segments import CHANGES, Header, Position, headers, layout, walk
+from ..recovery.snapshot import head_of
+from . import archive
 from . import schema as D  # noqa: N812  (as S for the pipelines')
+from .archive import EVENTS, OUTCOMES, part_name
 from .tables import Plans, Tables, tables_of
 
 REPEATED = ["kind", "rule", "source_type", "value_type", "outcome", "decided_by", "missing", "seen", D.RECORD]

@@ -16,7 +16,7 @@ from ...hub._plan import Plan
 from ...pipeline.kernel.columns import NEVER
 from ...pipeline.kernel.search import Flags, Ints
 from ...rules import Event, Reached
-from ..state import Settings, remembered
+from ..state.state import Settings, remembered
 from .changes import Change, settings_of
 from .hearing import Hearing
 from .signals import Signals

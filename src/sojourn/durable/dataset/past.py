@@ -11,14 +11,14 @@ import pyarrow as pa
 from ...errors import DamagedError, StorageError
 from ...pipeline.kernel.columns import NEVER
 from ...pipeline.kernel.search import Ints
-from .. import archive
-from ..archive import FOLDERS
-from ..files import Files
-from ..salvage import repaired
-from ..segments import headers, layout
-from ..snapshot import head_of
-from ..state import Settings
+from ..log.files import Files
+from ..log.folder import repaired
+from ..log.segments import headers, layout
+from ..recovery.snapshot import head_of
+from ..state.state import Settings
+from . import archive
 from . import schema as D  # noqa: N812
+from .archive import FOLDERS
 from .parquet import known_plans, read_part, segment_tables
 from .tables import Plans, Tables
 

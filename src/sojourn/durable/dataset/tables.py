@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ...rules import Rule
-from .. import records as r
+from ..log import records as r
 from .schema import CHANGES, EVENTS, TOLD
 
 Plans = dict[int, Rule]

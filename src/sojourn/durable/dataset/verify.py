@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +22,11 @@ from ...pipeline.schema import ENDINGS
 from ...rules import Rule, Seen
 from ...rules.law import case_of
 from ...rules.outcome import time_text
-from ..files import Files
+from ..log.files import Files
 from . import schema as D  # noqa: N812
 from .history import History, history_of, places
 from .past import Past, read_past
-
-if TYPE_CHECKING:
-    from ..verification import Difference
+from .verified import Difference
 
 MOST_DIGITS = 38
 """The pipelines read numbers from texts with so many digits before the point, and so many after it."""
@@ -138,7 +136,6 @@ def _is_same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> Flags:
 
 
 def _differences(asked: Asked, judged: Judged, told: pa.Table, place: Ints) -> Iterator[Difference]:
-    from ..verification import Difference  # noqa: PLC0415  (it asks for this module)
 
     for row, wait in zip(told.to_pylist(), place.tolist(), strict=True):
         at = int(row["at"].timestamp() * 1000)
@@ -154,13 +151,11 @@ def _standing(judged: Judged, wait: int) -> str:
 
 
 def _gap(before: int, number: int) -> Difference:
-    from ..verification import Difference  # noqa: PLC0415
 
     return Difference(f"outcome {number}", f"told after outcome {before}", "numbers have no gaps")
 
 
 def _lost(asked: Asked, wait: int) -> Difference:
-    from ..verification import Difference  # noqa: PLC0415
 
     return Difference(asked.history.operations["operation_id"][wait].as_py(), "nothing", "did not come out at all")
 

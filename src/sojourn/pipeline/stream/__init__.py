@@ -7,15 +7,15 @@ query = stream.write(outcomes, "outcomes/", checkpoint="checkpoint/")
 import pyspark
 
 from ..spark.version import check_version
+from .checkpoint.pending import pending as pending
+from .doors.kafka import messages as messages
+from .doors.own_sink import deliver as deliver
+from .doors.sink import MicroBatch as MicroBatch
+from .doors.sink import start as start
+from .doors.sink import write as write
 from .frame import METRICS as METRICS
 from .frame import decided as decided
 from .frame import outcomes as outcomes
 from .frame import set_aside as set_aside
-from .kafka import messages as messages
-from .own_sink import deliver as deliver
-from .pending import pending as pending
-from .sink import MicroBatch as MicroBatch
-from .sink import start as start
-from .sink import write as write
 
 check_version(pyspark.__version__)

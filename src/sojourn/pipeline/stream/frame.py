@@ -14,12 +14,12 @@ from .. import schema as S  # noqa: N812
 from ..columns.normal import number_types
 from ..plan import Plan
 from ..spark.rows import arrow_schema, mapped, refuse_months
+from .checkpoint.settings import GIVEN, Settings, fingerprint, settings_of
 from .given.frame import answers as answers_of_given
 from .given.frame import refuse_for_given
-from .pack import ASIDE, COUNTS, EVENTS, IN_SCHEMA, NEWEST, OUTCOMES, SHARD, Pack, Unpack
-from .processor import OUT_SCHEMA, ShardProcessor
-from .settings import GIVEN, Settings, fingerprint, settings_of
-from .shape import Shape
+from .shard.pack import ASIDE, COUNTS, EVENTS, IN_SCHEMA, NEWEST, OUTCOMES, SHARD, Pack, Unpack
+from .shard.processor import OUT_SCHEMA, ShardProcessor
+from .shard.shape import Shape
 
 METRICS = "sojourn"
 """The name of the counts in a query's progress: opened, completed, expired, cancelled, late and quarantined."""

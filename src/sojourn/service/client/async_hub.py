@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from ...durable.async_hub import Opening, hang
 from ...durable.hub import DurableStats
 from ...durable.outcomes import check_cursor
-from ...durable.wait import Told
+from ...durable.state.wait import Told
 from ...errors import ConfigError
 from ...hub._coroutines import Coroutines
 from ...hub._ending import check_callback

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
 
-from ...durable.wait import Told
+from ...durable.state.wait import Told
 from ...errors import OutcomesGoneError, SojournError, UnreachableError
 from .refusals import error_of, problem_in
 from .shapes import told_from

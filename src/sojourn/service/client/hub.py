@@ -14,7 +14,7 @@ from ...durable.callbacks import Callbacks
 from ...durable.hub import DurableStats
 from ...durable.outcomes import check_cursor
 from ...durable.sleep import Sleeper
-from ...durable.wait import Told
+from ...durable.state.wait import Told
 from ...errors import ConfigError, PurgatoryClosedError, SojournError
 from ...hub._coroutines import Coroutines
 from ...hub._ending import check_callback

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ...durable.wait import Told
+from ...durable.state.wait import Told
 from .shapes import told_from
 from .wait import Owner, RemoteWait
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...durable.door import id_text, keys_of, payload_copy, signal_of
 from ...durable.hub import DurableStats
-from ...durable.wait import Told
+from ...durable.state.wait import Told
 from ...errors import RuleError
 from ...hub._plan import plan_for
 from ...rules import Event, Outcome, Rule

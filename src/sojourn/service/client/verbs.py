@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from ...durable import door
 from ...durable.hub import DurableStats
+from ...durable.state.wait import Told
 from ...durable.verbs import check_where
-from ...durable.wait import Told
 from ...errors import ConfigError, NotStorableError, OutcomesGoneError, UnreachableError
 from ...rules import Event, Rule
 from ...rules.duration import Duration, duration_ms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
-from ...durable.wait import DONE, Told, handing
+from ...durable.state.wait import DONE, Told, handing
 from ...hub._ending import add_callback, await_outcome, call_all, future_of, not_by_hand, plain_future
 from ...rules import Outcome
 from ...rules.duration import Duration

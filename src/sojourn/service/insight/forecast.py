@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...durable.horizon import Horizon
+from ...durable.state.horizon import Horizon
 from .pulse import Pulse
 
 HERD_TIMES = 4

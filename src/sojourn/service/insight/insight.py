@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import BaseRoute
 
-from ...durable.horizon import horizon
-from ...durable.wait import Wait
+from ...durable.state.horizon import horizon
+from ...durable.state.wait import Wait
 from ...errors import OutcomesGoneError
 from ..problems import Problem
 from .forecast import forecast

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from ...durable.horizon import NOTHING
+from ...durable.state.horizon import NOTHING
 from ...errors import StorageError
 
 if TYPE_CHECKING:
-    from ...durable.index import Index, Mark
-    from ...durable.state import State
+    from ...durable.index.index import Index, Mark
+    from ...durable.state.state import State
 
 AGAIN_S = 10.0
 

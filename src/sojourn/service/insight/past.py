@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from ...durable.dataset import schema as D  # noqa: N812
 from ...durable.dataset.history import History, places
 from ...durable.dataset.verify import Asked, ask, part
-from ...durable.folder import opened
+from ...durable.log.folder import opened
 from ...pipeline import local
 from ...pipeline import schema as S  # noqa: N812
 from ...pipeline.results.observed import observed

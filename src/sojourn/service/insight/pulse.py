@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ...durable.wait import Told, Wait
+    from ...durable.state.wait import Told, Wait
 
 ENDINGS = ("completed", "expired", "cancelled")
 SECONDS_KEPT, MINUTES_KEPT = 300, 1_440

@@ -8,9 +8,9 @@ from typing import Any
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from ...durable.horizon import soonest
-from ...durable.incidents import FAR, Incident
-from ...durable.wait import Wait
+from ...durable.state.horizon import soonest
+from ...durable.state.incidents import FAR, Incident
+from ...durable.state.wait import Wait
 from ...rules.duration import duration_ms
 from .. import acts
 from ..endpoint import ApiRequest, ApiRoute, Docs, Parameter, answer

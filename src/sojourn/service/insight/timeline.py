@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ...durable import records as r
-from ...durable.files import Files
-from ...durable.incidents import FAR, Incident
-from ...durable.segments import Header, Position, headers, layout, segment_name
-from ...durable.wait import Wait
+from ...durable.log import records as r
+from ...durable.log.files import Files
+from ...durable.log.segments import Header, Position, headers, layout, segment_name
+from ...durable.state.incidents import FAR, Incident
+from ...durable.state.wait import Wait
 from ..shapes import json_bytes
 
 MOST_BYTES = 512 * 2**20

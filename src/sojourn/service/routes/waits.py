@@ -10,8 +10,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from ...durable.hub import explained
-from ...durable.pages import page
-from ...durable.wait import Wait
+from ...durable.state.pages import page
+from ...durable.state.wait import Wait
 from .. import acts
 from ..endpoint import JSON, ApiRequest, ApiRoute, Docs, Parameter, answer
 from ..problems import refused

@@ -16,9 +16,9 @@ from ... import schema as S  # noqa: N812
 from ...columns.normal import number_types
 from ...plan import Plan
 from ...spark.rows import arrow_schema, mapped
-from ..pack import ASIDE, NEWEST, SHARD
-from ..processor import OUT_SCHEMA
-from ..settings import Settings
+from ..checkpoint.settings import Settings
+from ..shard.pack import ASIDE, NEWEST, SHARD
+from ..shard.processor import OUT_SCHEMA
 from .pack import IN_SCHEMA, PackEvents, PackOperations
 from .processor import MET_SCHEMA, HomeProcessor, MeetProcessor
 from .terms import Terms, check_rule

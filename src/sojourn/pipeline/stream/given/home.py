@@ -15,11 +15,11 @@ from ...columns.texts import hashes
 from ...kernel import NEVER
 from ...kernel.search import Flags, Ints
 from ...schema import AT, DEADLINE, KEY, KEYS, KIND, OPENED_AT, OPERATION_ID, ROW
-from ..decide import decide
-from ..groups import different_keys, together
-from ..pack import SET_ASIDE
-from ..segment import Kept
-from ..shape import DUE, EVENTS, HASH, IS_DONE, OPERATIONS, PENDING, nothing
+from ..shard.decide import decide
+from ..shard.groups import different_keys, together
+from ..shard.pack import SET_ASIDE
+from ..shard.segment import Kept
+from ..shard.shape import DUE, EVENTS, HASH, IS_DONE, OPERATIONS, PENDING, nothing
 from .meet import Rows, flat, lists
 from .terms import NAMES, SEPARATOR, TICKET, Terms, batch_of
 

@@ -18,9 +18,9 @@ from ...columns.texts import hashes
 from ...kernel import NEVER, UNREADABLE, Lanes, reaching
 from ...kernel.search import Flags, Ints, ranges
 from ...schema import AT, DEADLINE, KEY, KIND, OPENED_AT, SOURCE
-from ..groups import Keys, different_keys
-from ..segment import Found, Kept
-from ..shape import DUE, EVENTS, HASH, IS_DONE, OPERATIONS, PENDING
+from ..shard.groups import Keys, different_keys
+from ..shard.segment import Found, Kept
+from ..shard.shape import DUE, EVENTS, HASH, IS_DONE, OPERATIONS, PENDING
 from .terms import HOME, TICKET, WATCH, Terms, batch_of
 
 

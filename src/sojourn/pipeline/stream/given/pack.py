@@ -20,8 +20,8 @@ from ...deal import shards_of_hashes
 from ...kernel.search import Ints
 from ...plan import Plan
 from ...spark.parcels import gathered, prepare_worker
-from ..pack import ASIDE, EVENTS, NEWEST, ROWS, SET_ASIDE, SHARD, in_one_piece, to_bytes
-from ..shape import HASH, TIME
+from ..shard.pack import ASIDE, EVENTS, NEWEST, ROWS, SET_ASIDE, SHARD, in_one_piece, to_bytes
+from ..shard.shape import HASH, TIME
 from .terms import HOME, OPENINGS, SEPARATOR, TICKET, WATCHES, Terms, batch_of
 
 WATCHED, OPENED = "watched", "openings"

@@ -14,10 +14,10 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from ...columns.quarantine import as_json, without_lines
 from ...schema import AT, OPENED_AT, ROW
 from ...spark.parcels import prepare_worker
-from ..decide import NO_WATERMARK
-from ..pack import ASIDE, EVENTS, LATE, ROWS, SET_ASIDE, SHARD, from_bytes, in_one_piece, to_bytes
-from ..processor import answer
-from ..shape import nothing
+from ..shard.decide import NO_WATERMARK
+from ..shard.pack import ASIDE, EVENTS, LATE, ROWS, SET_ASIDE, SHARD, from_bytes, in_one_piece, to_bytes
+from ..shard.processor import answer
+from ..shard.shape import nothing
 from .home import tell
 from .meet import meet
 from .pack import OPENED as OPENINGS_COLUMN

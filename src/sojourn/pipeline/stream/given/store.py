@@ -10,8 +10,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from ....errors import ConfigError
 from ...kernel import NEVER
-from ..segment import Kept, Segment
-from ..shard import Cache
+from ..shard.segment import Kept, Segment
+from ..shard.shard import Cache
 
 LOG = T.StructType(
     [

@@ -15,7 +15,7 @@ from ...columns.normal import normal_schema
 from ...kernel.search import Flags, Ints
 from ...plan import Plan
 from ...schema import AT, DEADLINE, KEY, KEYS, OPENED_AT, OPERATION_ID, ROW, SOURCE, VALUE
-from ..shape import DUE, EVENTS, HASH, IS_DONE, OPERATIONS, PENDING, Shape
+from ..shard.shape import DUE, EVENTS, HASH, IS_DONE, OPERATIONS, PENDING, Shape
 
 TICKET, HOME = "ticket", "home"
 """Of an operation on its way: TICKET is all that it is, as one text (`pack.tickets`). HOME is the shard of its id."""

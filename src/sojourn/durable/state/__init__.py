@@ -1,0 +1,10 @@
+"""What follows from the records of a log, one after the other. No clock, no thread, no I/O.
+
+state      `apply(record)`: used by the running hub and by recovery alike
+wait       what a state keeps of a wait, and the handle that people hold
+due        which waits end when, if nothing else happens
+incidents  the clock of a rule stopped, deadlines shifted and shifted back
+where      which waits, as a question
+pages      pending waits, some at a time
+horizon    how many waits are due when
+"""

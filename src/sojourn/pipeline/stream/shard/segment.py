@@ -1,0 +1,186 @@
+"""What a shard keeps, as a log: segments that are never changed, of which a newer one replaces keys of older ones.
+
+A step appends one segment, with the keys it touched; segments of like size are merged, so that there are few, and each
+key is written again O(log keys) times. A segment is known by a number that is made from its bytes, from its rule and
+from the segments that were there when it was made. So whoever has seen one has it for good, and needs only those of a
+shard's segments that are new: a cache of them can be lost, late or ahead of the truth, but not wrong. And a step that
+is repeated gives the same bytes under the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...kernel import NEVER
+from ...kernel.search import Flags, Ints
+from ...schema import KEY
+from .groups import Keys
+from .shape import DUE, EVENTS, HASH, IS_DONE, PENDING, Shape, nothing
+
+
+class Segment:
+    """Keys in the order of their hash, and what is kept of each: a row that holds nothing says that nothing is."""
+
+    def __init__(self, kept: pa.RecordBatch, number: int = 0) -> None:
+        self.kept = kept
+        self.number = number
+        self.hash: Ints = kept[HASH].to_numpy()
+        self.due: Ints = kept[DUE].to_numpy()
+        self.replaced: dict[int, Ints] = {}
+        """By the number of a newer segment, the places here that it replaces: those that nothing in between does."""
+
+    def __len__(self) -> int:
+        return len(self.hash)
+
+    @staticmethod
+    def from_bytes(shape: Shape, data: bytes | pa.Buffer, number: int) -> Segment:
+        return Segment(pa.ipc.read_record_batch(_decompressed(data), shape.kept), number)
+
+    def numbered(self, shape: Shape, others: Sequence[Segment]) -> tuple[Segment, pa.Buffer]:
+        """The same under a number of its own, and its bytes."""
+        data = _compressed(self.kept.serialize())
+        named = sha256(f"{shape.id} {shape.kept} {[segment.number for segment in others]}\n".encode())
+        named.update(data)
+        number = int.from_bytes(named.digest()[:8]) >> 1
+        return Segment(self.kept, number), data
+
+    def find(self, hashes: Ints, keys: pa.Array) -> Ints:
+        """The place of each key, -1 if it is not here. O(keys * log(places)); keys of equal hash are told apart."""
+        place = np.searchsorted(self.hash, hashes)
+        index = np.full(len(hashes), -1)
+        asked = self._of_equal_hash(np.arange(len(hashes)), place, hashes)
+        while asked.size:
+            is_equal = pc.equal(self.kept[KEY].take(pa.array(place[asked])), keys.take(pa.array(asked))).to_numpy(False)
+            index[asked[is_equal]] = place[asked[is_equal]]
+            place[asked] += 1
+            asked = self._of_equal_hash(asked[~is_equal], place, hashes)
+        return index
+
+    def _of_equal_hash(self, asked: Ints, place: Ints, hashes: Ints) -> Ints:
+        asked = asked[place[asked] < len(self)]
+        is_equal: Flags = self.hash[place[asked]] == hashes[asked]
+        return asked[is_equal]
+
+    def replaced_by(self, newer: Segment) -> Ints:
+        if newer.number not in self.replaced:
+            place = self.find(newer.hash, newer.kept[KEY])
+            self.replaced[newer.number] = place[place >= 0]
+        return self.replaced[newer.number]
+
+
+class Found(NamedTuple):
+    """What is kept of some keys. `place` is the index of each key that was asked for, -1 if nothing is kept of it.
+
+    `taken` has for each segment the indices of these keys in it.
+    """
+
+    kept: pa.RecordBatch
+    place: Ints
+    taken: list[Ints]
+
+
+class Kept:
+    """What a shard keeps: its segments, the oldest first, and the bytes of those that are to be written."""
+
+    def __init__(self, shape: Shape, segments: Sequence[Segment], added: Mapping[int, pa.Buffer] | None = None) -> None:
+        self._shape = shape
+        self.segments = list(segments)
+        self.added = added or {}
+        self._is_valid = [self._valid(place) for place in range(len(segments))]
+
+    def _valid(self, place: int) -> Flags:
+        """Where a segment has the last word on a key."""
+        segment, newer = self.segments[place], self.segments[place + 1 :]
+        is_valid = np.ones(len(segment), bool)
+        for other in newer:
+            is_valid[segment.replaced_by(other)] = False
+        return is_valid
+
+    @property
+    def next_due(self) -> int:
+        """The first time at which a key is due; NEVER if none is."""
+        times = [
+            segment.due[valid].min(initial=NEVER) for segment, valid in zip(self.segments, self._is_valid, strict=True)
+        ]
+        return int(min(times, default=NEVER))
+
+    def valid_rows(self) -> list[pa.RecordBatch]:
+        """All that is kept, segment by segment."""
+        pairs = zip(self.segments, self._is_valid, strict=True)
+        return [segment.kept.filter(pa.array(is_valid)) for segment, is_valid in pairs]
+
+    def find(self, keys: Keys, watermark: int) -> Found:
+        """What is kept of these keys, and of those that are due before the watermark."""
+        place, taken, count = np.full(len(keys.hash), -1), [], 0
+        for segment, is_valid in zip(self.segments, self._is_valid, strict=True):
+            index = segment.find(keys.hash, keys.key)
+            asked = np.flatnonzero(index >= 0)
+            asked = asked[is_valid[index[asked]]]
+            is_taken = is_valid & (segment.due < watermark)
+            is_taken[index[asked]] = True
+            place[asked] = count + np.cumsum(is_taken)[index[asked]] - 1
+            taken.append(np.flatnonzero(is_taken))
+            count += len(taken[-1])
+        return Found(self._rows(self.segments, taken), place, taken)
+
+    def replace(self, taken: Sequence[Ints], kept: pa.RecordBatch) -> Kept:
+        """The same, with new rows for the keys that were taken, and for keys that were not there."""
+        newest = Segment(kept)
+        size, start = len(newest), len(self.segments)
+        while start and len(self.segments[start - 1]) < 2 * size:
+            start -= 1
+            size += len(self.segments[start])
+        older, newer = self.segments[:start], self.segments[start:]
+        if newer or not older:
+            valid = [
+                _without(flags, places) for flags, places in zip(self._is_valid[start:], taken[start:], strict=True)
+            ]
+            newest = self._merged([*newer, newest], [*valid, np.arange(len(newest))], is_first=not older)
+        if not older and not len(newest):
+            return Kept(self._shape, [])
+        newest, data = newest.numbered(self._shape, self.segments)
+        gone = {segment.number for segment in newer}
+        for segment, places in zip(older, taken, strict=False):
+            replaced = np.concatenate([places, *map(segment.replaced_by, newer)])
+            segment.replaced = {n: p for n, p in segment.replaced.items() if n not in gone} | {newest.number: replaced}
+        return Kept(self._shape, [*older, newest], {newest.number: data})
+
+    def _merged(self, segments: Sequence[Segment], places: Sequence[Ints], *, is_first: bool) -> Segment:
+        """These places as one segment: without those that say that nothing is kept, if nothing older could be."""
+        rows = self._rows(segments, places)
+        if is_first:
+            rows = rows.filter(_holds_something(rows))
+        return Segment(rows.take(pa.array(np.argsort(rows[HASH].to_numpy(), kind="stable"))))
+
+    def _rows(self, segments: Sequence[Segment], places: Sequence[Ints]) -> pa.RecordBatch:
+        parts = [segment.kept.take(pa.array(chosen)) for segment, chosen in zip(segments, places, strict=True)]
+        return pa.concat_batches(parts) if parts else nothing(self._shape.kept)
+
+
+def _compressed(data: pa.Buffer) -> pa.Buffer:
+    """Its size, and what is left of it: mostly small numbers and such that differ little, fast to write."""
+    size = len(data).to_bytes(8, "little")
+    return pa.py_buffer(b"".join([size, pa.compress(data, codec="lz4_raw", asbytes=True)]))
+
+
+def _decompressed(data: bytes | pa.Buffer) -> pa.Buffer:
+    whole = pa.py_buffer(data)
+    size = int.from_bytes(whole[:8].to_pybytes(), "little")
+    return pa.decompress(whole.slice(8), size, codec="lz4_raw")
+
+
+def _holds_something(kept: pa.RecordBatch) -> pa.Array:
+    has_rows = pc.greater(pc.list_value_length(kept[EVENTS]), 0)
+    return pc.or_(pc.or_(kept[IS_DONE], pc.greater(kept[PENDING], 0)), has_rows)
+
+
+def _without(flags: Flags, places: Ints) -> Ints:
+    remaining = flags.copy()
+    remaining[places] = False
+    return np.flatnonzero(remaining)
