@@ -19,7 +19,8 @@ And the hub that runs on them:
     verbs      each verb as one record              (`acts`: those on all waits of a rule)
     callbacks  how they are called
     sleep      threads that wait for an outcome
-    hub, async_hub, reader    the faces
+    faces      what people type, here and in a service's client
+    hub, async_hub, reader    those of a folder
 """
 
 from .dataset.verified import Verified as Verified

@@ -5,26 +5,24 @@ from __future__ import annotations
 import builtins
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, SupportsIndex, cast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, cast
 
 from .._arguments import check_name, check_whole, not_to_be_copied
 from ..clock import ManualClock
 from ..errors import ConfigError
 from ..hub._coroutines import Coroutines
-from ..hub._ending import check_callback
-from ..hub.hub import NO_LIMIT, Hub
+from ..hub.hub import NO_LIMIT
 from ..purgatory.purgatory import OnError, log_error
-from ..rules import Condition, Event, Rule
 from ..rules.duration import Duration, duration_ms
 from ..timer import LatenessHistogram, SystemTimer
 from .acts import check_note
 from .callbacks import Callbacks
 from .dataset.archive import Archive
 from .engine import Engine
+from .faces import StoredHub, T
 from .index.cold import MEMORY, WAIT_BYTES
 from .log.files import DiskFiles, Files
-from .outcomes import check_cursor
 from .sleep import await_told, strand
 from .state.incidents import Incident
 from .state.state import Settings, State
@@ -33,7 +31,6 @@ from .verbs import Verbs
 
 if TYPE_CHECKING:
     from ..clock import Clock
-    from ..rules.event import Number, Source
 
 SEGMENT_BYTES = 64 * 2**20
 
@@ -61,7 +58,7 @@ class DurableStats(NamedTuple):
 
 
 class DurableFace(Callbacks):
-    """What both hubs have in common. `_do` is how a verb waits for its turn.
+    """What both hubs have in common.
 
     `data`           the folder, made if there is none; one hub owns it at a time.
     `sync`           "always": a call is answered once it is on the disk; "os": once the operating system has it, which
@@ -232,130 +229,26 @@ class DurableFace(Callbacks):
         return moved_ms
 
 
-class DurableHub(DurableFace, Hub):  # type: ignore[misc]
+class DurableHub(DurableFace, StoredHub[Wait]):  # type: ignore[misc]
     """Waits and signals across threads, in a folder that survives the process: `Hub(name, data=folder)`."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
-
-    def register(self, rule: Rule) -> None:
-        """Make a rule known under its name. Registered again with other words, it is for the waits that follow."""
-        self._engine.submit(self._verbs.register(rule))
-
-    def wait(  # type: ignore[override]
-        self,
-        key: str | list[str],
-        until: str | Condition | None = None,
-        within: Duration | None = None,
-        *,
-        rule: Rule | str | None = None,
-        id: str | None = None,
-        payload: Any = None,
-        callback: Callable[[Wait], object] | None = None,
-    ) -> Wait:
-        """Wait on a key (or a list of keys) until a condition is met, at most `within`; or as a rule says.
-
-        The wait is on the disk when this returns. The same wait again, with the same `id`, is the same wait; another
-        one under its id is an `IdTakenError`. Without an id, saying it twice makes two. `callback(wait)` is called
-        when it has ended, if this process lives to see it.
-        """
-        if callback is not None:
-            check_callback(callback)
-        (wait,) = self._engine.submit(self._verbs.wait_many([key], until, within, rule, [id], [payload]))
-        if callback is not None:
-            wait.add_done_callback(callback)
-        return wait
-
-    def wait_many(  # type: ignore[override]
-        self,
-        keys: Iterable[str | builtins.list[str]],
-        until: str | Condition | None = None,
-        within: Duration | None = None,
-        *,
-        rule: Rule | str | None = None,
-        ids: Iterable[str | None] | None = None,
-        payloads: Iterable[Any] | None = None,
-    ) -> builtins.list[Wait]:
-        """A wait for each key, all under the same condition or rule: all or none."""
-        return self._engine.submit(self._verbs.wait_many(keys, until, within, rule, ids, payloads))
-
-    def signal(  # type: ignore[override]
-        self,
-        key: str,
-        kind: str,
-        source: Source = None,
-        value: Number | None = None,
-        *,
-        id: str | None = None,
-        at: int | None = None,
-    ) -> int:
-        """Tell every wait on the key that something of this kind has happened; return how many that completed.
-
-        The same `id` again counts once. `at` is for senders that could not deliver in time: while `recover_grace`
-        lasts, a signal of a time when nobody ran counts as of then; how many it completes is not known yet.
-        """
-        return self.signal_many([(key, kind, source, value)], ids=[id], ats=[at])
-
-    def signal_many(
-        self,
-        signals: Iterable[Event | tuple[Any, ...]],
-        *,
-        ids: Iterable[str | None] | None = None,
-        ats: Iterable[int | None] | None = None,
-    ) -> int:
-        """Signal each `(key, kind)`, `(key, kind, source)` or `(key, kind, source, value)`, all or none."""
-        return self._engine.submit(self._verbs.signal_many(signals, ids, ats))
-
-    def extend(self, wait: Wait | str, within: Duration) -> bool:  # type: ignore[override]
-        """Move the deadline to `within` from now. False if it has ended, or there is no such wait."""
-        return self._engine.submit(self._verbs.extend(wait, within))
-
-    def cancel(self, wait: Wait | str) -> bool:  # type: ignore[override]
-        """End a wait as cancelled. True exactly for the caller that ended it."""
-        return self._engine.submit(self._verbs.cancel(wait))
-
-    def cancel_where(self, *, rule: str | None = None, key_prefix: str | None = None, dry_run: bool = False) -> int:
-        """Cancel all waits of a rule, or on keys that start so; return how many. One record, however many they are."""
-        return self._engine.submit(self._verbs.cancel_where(rule, key_prefix, dry_run))
-
-    def shift(
-        self,
-        *,
-        rule: str | None = None,
-        key_prefix: str | None = None,
-        by: Duration,
-        dry_run: bool = False,
-        note: str | None = None,
-    ) -> int:
-        """Give all waits of a rule, or on keys that start so, that much more time; return how many. One record."""
-        return self._engine.submit(self._verbs.shift(rule, key_prefix, by, dry_run, note))
 
     def stop_clock(self, rule: str, note: str | None = None) -> Incident:
         """Let no time pass for the waits of a rule, and for those that come, until `resume_clock`. One record."""
-        return self._engine.submit(self._verbs.acts.stop(rule, check_note(note)))
+        return self._ask(self._verbs.acts.stop, rule, check_note(note))
 
     def resume_clock(self, rule: str, note: str | None = None) -> Incident:
         """Let time pass again: each wait has as much left as when the clock was stopped, or it was opened since."""
-        return self._engine.submit(self._verbs.acts.resume(rule, check_note(note)))
+        return self._ask(self._verbs.acts.resume, rule, check_note(note))
 
     def undo(self, number: int, note: str | None = None) -> Incident:
         """Take back the shift of that number among `incidents()`, for the waits that are still pending.
 
         None is moved to before now: what has no time left then expires.
         """
-        return self._engine.submit(self._verbs.acts.undo(number, check_note(note)))
+        return self._ask(self._verbs.acts.undo, number, check_note(note))
 
-    def outcomes(self, after: int = 0, *, timeout: float | None = 0) -> Iterator[Told]:
-        """The outcomes after that number, in order and without gaps.
-
-        Ends when there is none for `timeout` seconds: by default with the last one there is. None waits for ever, or
-        until the hub is closed.
-        """
-        check_cursor(after)
-        return self._outcomes(after, timeout)
+    def _ask(self, verb: Callable[..., Callable[[int], T]], *args: Any) -> T:
+        return self._engine.submit(verb(*args))
 
     def _outcomes(self, after: int, timeout: float | None) -> Iterator[Told]:
         told = self._engine.outcomes

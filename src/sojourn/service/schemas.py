@@ -126,7 +126,9 @@ SCHEMAS: dict[str, Schema] = {
     "Page": _object(("waits", "next"), waits=_list(ref("Wait")), next=_or_null(_COUNT)),
     "Text": _object(("text",), text=_TEXT),
     "Where": _object(rule=_TEXT, key_prefix=_TEXT, dry_run={"type": "boolean"}),
-    "Shift": _object(("by",), rule=_TEXT, key_prefix=_TEXT, dry_run={"type": "boolean"}, by=ref("Duration")),
+    "Shift": _object(
+        ("by",), rule=_TEXT, key_prefix=_TEXT, dry_run={"type": "boolean"}, by=ref("Duration"), note=_TEXT
+    ),
     "Signal": _object(
         ("key", "kind"),
         key=_TEXT,

@@ -185,7 +185,7 @@ class Service:
 
     def act(self, perform: Callable[[int], T]) -> asyncio.Future[T]:
         """Have the hub do something in its turn; answered once that is on the disk."""
-        return self.hub._do(perform)
+        return self.hub._submit(perform)
 
     def opening(self, asked: Sequence[Asked]) -> Callable[[int], list[Opened]]:
         """For `act`: open waits of the same condition or rule."""

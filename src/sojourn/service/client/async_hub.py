@@ -4,165 +4,77 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from ...durable.async_hub import Opening, hang
+from ...durable.faces import AsyncStoredHub
 from ...durable.hub import DurableStats
-from ...durable.outcomes import check_cursor
 from ...durable.state.wait import Told
 from ...errors import ConfigError
 from ...hub._coroutines import Coroutines
-from ...hub._ending import check_callback
-from ...hub.hub import AsyncHub
-from ...rules import Condition, Event, Rule
 from ...rules.duration import Duration
 from .hub import RemoteFace, poll_ms
 from .wait import RemoteWait
 
 if TYPE_CHECKING:
-    from ...rules.event import Number, Source
+    pass
 
 T = TypeVar("T")
 
 THREADS = 16
 
 
-class AsyncRemoteHub(RemoteFace, AsyncHub):
+class AsyncRemoteHub(RemoteFace, AsyncStoredHub[RemoteWait]):
     """Waits and signals on the running asyncio loop, in a service: `AsyncHub(name, url=...)`.
 
-    All verbs are awaited, those that only ask as well. What was asked is carried out whether anybody awaits it or not.
-    `outcome = await hub.wait(...)` is as ever.
+    All verbs are awaited, those that only ask as well.
     """
+
+    _follows_all = True  # asking again would stop the loop
 
     def __init__(self, name: str = "hub", **options: Any) -> None:
         super().__init__(name, **options)
         self._coroutines: Coroutines = Coroutines()
         self._threads = ThreadPoolExecutor(THREADS, f"sojourn-client-{name}")
 
-    async def __aenter__(self) -> Self:
-        self._loop()
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, self.close)
-
     def close(self, *, cancel_pending: bool = False) -> builtins.list[RemoteWait]:  # type: ignore[override]
         left = super().close(cancel_pending=cancel_pending)
         self._threads.shutdown()
         return left
 
-    def register(self, rule: Rule) -> asyncio.Future[None]:
-        return self._do(self._verbs.register, rule)
-
-    def wait(  # type: ignore[override]
-        self,
-        key: str | builtins.list[str],
-        until: str | Condition | None = None,
-        within: Duration | None = None,
-        *,
-        rule: Rule | str | None = None,
-        id: str | None = None,
-        payload: Any = None,
-        callback: Callable[[RemoteWait], object] | None = None,
-    ) -> Opening:
-        if callback is not None:
-            check_callback(callback)
-        answer = self._open([key], until, within, rule, [id], [payload])
-        if callback is not None:
-            answer.add_done_callback(lambda done: hang(done, callback))
-        return Opening(answer)  # type: ignore[arg-type]
-
-    def wait_many(  # type: ignore[override]
-        self,
-        keys: Iterable[str | builtins.list[str]],
-        until: str | Condition | None = None,
-        within: Duration | None = None,
-        *,
-        rule: Rule | str | None = None,
-        ids: Iterable[str | None] | None = None,
-        payloads: Iterable[Any] | None = None,
-    ) -> asyncio.Future[builtins.list[RemoteWait]]:
-        return self._open(keys, until, within, rule, ids, payloads)
-
-    def _open(self, *asked: Any) -> asyncio.Future[builtins.list[RemoteWait]]:
-        return self._do(lambda: self._verbs.wait_many(*asked, is_followed=True))
-
-    def signal(  # type: ignore[override]
-        self,
-        key: str,
-        kind: str,
-        source: Source = None,
-        value: Number | None = None,
-        *,
-        id: str | None = None,
-        at: int | None = None,
-    ) -> asyncio.Future[int]:
-        return self._do(self._verbs.signal_many, [(key, kind, source, value)], [id], [at])
-
-    def signal_many(  # type: ignore[override]
-        self,
-        signals: Iterable[Event | tuple[Any, ...]],
-        *,
-        ids: Iterable[str | None] | None = None,
-        ats: Iterable[int | None] | None = None,
-    ) -> asyncio.Future[int]:
-        return self._do(self._verbs.signal_many, signals, ids, ats)
-
-    def extend(self, wait: RemoteWait | str, within: Duration) -> asyncio.Future[bool]:  # type: ignore[override]
-        return self._do(self._verbs.extend, wait, within)
-
-    def cancel(self, wait: RemoteWait | str) -> asyncio.Future[bool]:  # type: ignore[override]
-        return self._do(self._verbs.cancel, wait)
-
-    def cancel_where(
-        self, *, rule: str | None = None, key_prefix: str | None = None, dry_run: bool = False
-    ) -> asyncio.Future[int]:
-        return self._do(self._verbs.cancel_where, rule, key_prefix, dry_run)
-
-    def shift(
-        self, *, rule: str | None = None, key_prefix: str | None = None, by: Duration, dry_run: bool = False
-    ) -> asyncio.Future[int]:
-        return self._do(self._verbs.shift, rule, key_prefix, by, dry_run)
-
     def get(self, id: RemoteWait | str) -> asyncio.Future[RemoteWait | None]:  # type: ignore[override]
-        return self._do(self._followed, self._verbs.get, id)
+        return self._ask(self._followed, self._verbs.get, id)
 
     def list(  # type: ignore[override]
         self, key: str | None = None, *, rule: str | None = None, due_before: int | None = None
     ) -> asyncio.Future[builtins.list[RemoteWait]]:
-        return self._do(self._followed, self._verbs.pending, key, rule, due_before)
+        return self._ask(self._followed, self._verbs.pending, key, rule, due_before)
 
     def explain(self, id: RemoteWait | str) -> asyncio.Future[str]:  # type: ignore[override]
-        return self._do(self._verbs.explain, id)
+        return self._ask(self._verbs.explain, id)
 
     def stats(self) -> asyncio.Future[DurableStats]:  # type: ignore[override]
-        return self._do(self._verbs.stats)
+        return self._ask(self._verbs.stats)
 
     def now_ms(self) -> asyncio.Future[int]:  # type: ignore[override]
-        return self._do(self._verbs.now_ms)
+        return self._ask(self._verbs.now_ms)
 
     def advance(self, by: Duration) -> asyncio.Future[int]:
         """Let time pass in a service under `--clock manual`; return its time then."""
-        return self._do(self._verbs.advance, by)
+        return self._ask(self._verbs.advance, by)
 
     @property
     def pending(self) -> NoReturn:
         raise ConfigError("pending has to be asked for, and a property cannot be awaited: (await hub.stats()).pending")
 
-    def outcomes(self, after: int = 0, *, timeout: float | None = 0) -> AsyncIterator[Told]:
-        """The outcomes after that number, in order and without gaps, for `async for`; see `Hub.outcomes`."""
-        check_cursor(after)
-        return self._outcomes(after, timeout)
-
     async def _outcomes(self, after: int, timeout: float | None) -> AsyncIterator[Told]:
         until_s = None if timeout is None else monotonic() + timeout
         while True:
-            found = await self._do(self._verbs.outcomes, after, poll_ms(until_s))
+            found = await self._ask(self._verbs.outcomes, after, poll_ms(until_s))
             for outcome in found:
                 yield outcome
                 after = outcome.number
@@ -173,7 +85,7 @@ class AsyncRemoteHub(RemoteFace, AsyncHub):
 
     # How it waits
 
-    def _do(self, ask: Callable[..., T], *args: Any) -> asyncio.Future[T]:
+    def _ask(self, ask: Callable[..., T], *args: Any) -> asyncio.Future[T]:
         """Not `run_in_executor`: there, whoever is cancelled takes back what was asked."""
         answer: asyncio.Future[T] = self._loop().create_future()
         self._transport.check_open()
@@ -184,10 +96,6 @@ class AsyncRemoteHub(RemoteFace, AsyncHub):
         """Handles that come back hear of their end: asking again would stop the loop."""
         self._verbs.events.start()
         return ask(*args)
-
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        self._coroutines.loop = loop = asyncio.get_running_loop()
-        return loop
 
     def _look(self, wait: RemoteWait) -> None:
         """It hears of its end with the events; if these were missed, that is being found out."""

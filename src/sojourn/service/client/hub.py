@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import builtins
 import ssl
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, cast
 
 from ..._arguments import check_name, check_on_error, not_to_be_copied
 from ...durable.callbacks import Callbacks
+from ...durable.faces import StoredHub, T
 from ...durable.hub import DurableStats
-from ...durable.outcomes import check_cursor
 from ...durable.sleep import Sleeper
 from ...durable.state.wait import Told
 from ...errors import ConfigError, PurgatoryClosedError, SojournError
 from ...hub._coroutines import Coroutines
-from ...hub._ending import check_callback
-from ...hub.hub import Hub
 from ...purgatory.purgatory import OnError, log_error
-from ...rules import Condition, Event, Rule
 from ...rules.duration import Duration, duration_ms
 from .transport import Transport
 from .verbs import POLL_MS, RemoteVerbs, check_not_everybodys
 from .wait import Owner, RemoteWait
 
 if TYPE_CHECKING:
-    from ...rules.event import Number, Source
+    pass
 
 
 class RemoteFace(Callbacks):
@@ -47,6 +44,7 @@ class RemoteFace(Callbacks):
     """
 
     name: str
+    _follows_all = False
 
     def __init__(
         self,
@@ -71,7 +69,7 @@ class RemoteFace(Callbacks):
             retry_s=duration_ms(retry) / 1000,
             ssl_context=ssl_context,
         )
-        self._verbs = RemoteVerbs(self._transport, cast(Owner, self))
+        self._verbs = RemoteVerbs(self._transport, cast(Owner, self), follows_all=self._follows_all)
 
     def __repr__(self) -> str:
         is_open = "closed" if self._transport.closing.is_set() else "open"
@@ -153,102 +151,8 @@ class Stranded(Sleeper):
     error: SojournError | None = None
 
 
-class RemoteHub(RemoteFace, Hub):  # type: ignore[misc]
+class RemoteHub(RemoteFace, StoredHub[RemoteWait]):  # type: ignore[misc]
     """Waits and signals across machines: `Hub(name, url=...)`, or `sojourn.connect(url)`."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
-
-    def register(self, rule: Rule) -> None:
-        """Make a rule known under its name. Registered again with other words, it is for the waits that follow."""
-        self._verbs.register(rule)
-
-    def wait(  # type: ignore[override]
-        self,
-        key: str | builtins.list[str],
-        until: str | Condition | None = None,
-        within: Duration | None = None,
-        *,
-        rule: Rule | str | None = None,
-        id: str | None = None,
-        payload: Any = None,
-        callback: Callable[[RemoteWait], object] | None = None,
-    ) -> RemoteWait:
-        """Wait on a key (or a list of keys) until a condition is met, at most `within`; or as a rule says.
-
-        The wait is on the service's disk when this returns. The same wait again, with the same `id`, is the same wait;
-        another one under its id is an `IdTakenError`. `callback(wait)` is called when it has ended, if this process
-        lives to see it.
-        """
-        if callback is not None:
-            check_callback(callback)
-        (wait,) = self._verbs.wait_many([key], until, within, rule, [id], [payload], is_followed=callback is not None)
-        if callback is not None:
-            wait.add_done_callback(callback)
-        return wait
-
-    def wait_many(  # type: ignore[override]
-        self,
-        keys: Iterable[str | builtins.list[str]],
-        until: str | Condition | None = None,
-        within: Duration | None = None,
-        *,
-        rule: Rule | str | None = None,
-        ids: Iterable[str | None] | None = None,
-        payloads: Iterable[Any] | None = None,
-    ) -> builtins.list[RemoteWait]:
-        """A wait for each key, all under the same condition or rule, in as few requests as may be."""
-        return self._verbs.wait_many(keys, until, within, rule, ids, payloads)
-
-    def signal(  # type: ignore[override]
-        self,
-        key: str,
-        kind: str,
-        source: Source = None,
-        value: Number | None = None,
-        *,
-        id: str | None = None,
-        at: int | None = None,
-    ) -> int:
-        """Tell every wait on the key that something of this kind has happened; return how many that completed.
-
-        The same `id` again counts once, and then says 0.
-        """
-        return self._verbs.signal_many([(key, kind, source, value)], [id], [at])
-
-    def signal_many(
-        self,
-        signals: Iterable[Event | tuple[Any, ...]],
-        *,
-        ids: Iterable[str | None] | None = None,
-        ats: Iterable[int | None] | None = None,
-    ) -> int:
-        """Signal each `(key, kind)`, `(key, kind, source)` or `(key, kind, source, value)`, in few requests."""
-        return self._verbs.signal_many(signals, ids, ats)
-
-    def extend(self, wait: RemoteWait | str, within: Duration) -> bool:  # type: ignore[override]
-        """Move the deadline to `within` from now. False if it has ended, or there is no such wait."""
-        return self._verbs.extend(wait, within)
-
-    def cancel(self, wait: RemoteWait | str) -> bool:  # type: ignore[override]
-        """End a wait as cancelled. True exactly for the caller that ended it.
-
-        If an answer was lost, so that nobody knows who ended it, that is an `UnreachableError`.
-        """
-        return self._verbs.cancel(wait)
-
-    def cancel_where(self, *, rule: str | None = None, key_prefix: str | None = None, dry_run: bool = False) -> int:
-        """Cancel all waits of a rule, or on keys that start so; return how many."""
-        return self._verbs.cancel_where(rule, key_prefix, dry_run)
-
-    def shift(
-        self, *, rule: str | None = None, key_prefix: str | None = None, by: Duration, dry_run: bool = False
-    ) -> int:
-        """Give all waits of a rule, or on keys that start so, that much more time; return how many."""
-        return self._verbs.shift(rule, key_prefix, by, dry_run)
 
     def get(self, id: RemoteWait | str) -> RemoteWait | None:  # type: ignore[override]
         """The wait of that id, pending or, while its id is remembered, ended; None if there is none."""
@@ -276,15 +180,6 @@ class RemoteHub(RemoteFace, Hub):  # type: ignore[misc]
     def stats(self) -> DurableStats:  # type: ignore[override]
         return self._verbs.stats()
 
-    def outcomes(self, after: int = 0, *, timeout: float | None = 0) -> Iterator[Told]:
-        """The outcomes after that number, in order and without gaps.
-
-        Ends when there is none for `timeout` seconds: by default with the last one there is. None waits for ever, or
-        until the client is closed.
-        """
-        check_cursor(after)
-        return self._outcomes(after, timeout)
-
     def _outcomes(self, after: int, timeout: float | None) -> Iterator[Told]:
         until_s = None if timeout is None else monotonic() + timeout
         while True:
@@ -296,6 +191,12 @@ class RemoteHub(RemoteFace, Hub):  # type: ignore[misc]
                 until_s = None if timeout is None else monotonic() + timeout
             elif until_s is not None and monotonic() >= until_s:
                 return
+
+    def _ask(self, verb: Callable[..., T], *args: Any) -> T:
+        return verb(*args)
+
+    def _will_follow(self) -> None:
+        self._verbs.events.start()
 
     def advance(self, by: Duration) -> int:
         """Let time pass in a service under `--clock manual`; return its time then."""

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from ...durable import door
+from ...durable.acts import check_note
 from ...durable.hub import DurableStats
 from ...durable.state.wait import Told
 from ...durable.verbs import check_where
@@ -32,7 +33,10 @@ CATCH_UP_S = 5
 
 
 class RemoteVerbs:
-    def __init__(self, transport: Transport, owner: Owner) -> None:
+    """With `follows_all` the ends of all waits will come with the events."""
+
+    def __init__(self, transport: Transport, owner: Owner, *, follows_all: bool) -> None:
+        self._follows_all = follows_all
         self.transport = transport
         self.known = Known(owner)
         self.events = Events(transport, self.known.tell, owner._missed)
@@ -47,10 +51,7 @@ class RemoteVerbs:
         rule: Rule | str | None,
         ids: Iterable[str | None] | None,
         payloads: Iterable[Any] | None,
-        *,
-        is_followed: bool = False,
     ) -> list[RemoteWait]:
-        """With `is_followed` their ends will come with the events."""
         key_column = list(keys)
         id_column = door.column("ids", ids, len(key_column)) or [None] * len(key_column)
         payload_column = door.column("payloads", payloads, len(key_column)) or [None] * len(key_column)
@@ -59,7 +60,7 @@ class RemoteVerbs:
             wait_shape(plan, key, checked_id(given) or uuid4().hex, payload)
             for key, given, payload in zip(key_column, id_column, payload_column, strict=True)
         ]
-        if is_followed:
+        if self._follows_all:
             self.events.start()
         if isinstance(rule, Rule) and shapes:
             self.register(rule)
@@ -132,9 +133,12 @@ class RemoteVerbs:
         check_where(rule, key_prefix)
         return self._bulk("/v1/waits:cancel", {"rule": rule, "key_prefix": key_prefix, "dry_run": dry_run})
 
-    def shift(self, rule: str | None, key_prefix: str | None, by: Duration, dry_run: bool) -> int:
+    def shift(
+        self, rule: str | None, key_prefix: str | None, by: Duration, dry_run: bool, note: str | None = None
+    ) -> int:
         check_where(rule, key_prefix)
-        where = {"rule": rule, "key_prefix": key_prefix, "by": door.by_ms(by), "dry_run": dry_run}
+        moved = {"by": door.by_ms(by), "note": check_note(note)}
+        where = {"rule": rule, "key_prefix": key_prefix, "dry_run": dry_run, **moved}
         return self._bulk("/v1/waits:shift", where)
 
     def _bulk(self, path: str, where: dict[str, Any]) -> int:

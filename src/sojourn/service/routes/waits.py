@@ -132,10 +132,11 @@ async def cancel_many(request: ApiRequest) -> Response:
 
 
 async def shift_many(request: ApiRequest) -> Response:
-    body = an_object(await request.shape(), (*_WHERE, "by"))
+    body = an_object(await request.shape(), (*_WHERE, "by", "note"))
     rule, prefix, dry_run = _where(body)
     by_ms = duration(body.get("by"), "by")
-    return answer({"count": await request.service.act(request.service.verbs.shift(rule, prefix, by_ms, dry_run))})
+    note = None if body.get("note") is None else a_text(body["note"], "note")
+    return answer({"count": await request.service.act(request.service.verbs.shift(rule, prefix, by_ms, dry_run, note))})
 
 
 _COUNT = {"type": "object", "required": ["count"], "properties": {"count": _WHOLE}}
