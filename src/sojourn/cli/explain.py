@@ -22,6 +22,7 @@ from .options import (
     SourceColumn,
     TimeUnit,
     ValueColumn,
+    is_data_folder,
     settings,
 )
 
@@ -56,9 +57,11 @@ def explain(
     """
     options = settings(option, "--option")
     with failures():
-        from ..durable.log.folder import is_data_folder  # noqa: PLC0415
+        from ..pipeline.no_pandas import without_pandas  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+
+        without_pandas()
         from ..pipeline.files.source import Source  # noqa: PLC0415
-        from ..pipeline.results.explain import explain_events, explain_outcomes  # noqa: PLC0415  (Arrow takes a while to load)
+        from ..pipeline.results.explain import explain_events, explain_outcomes  # noqa: PLC0415
         from .replay_run import opened_job  # noqa: PLC0415
 
         columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from enum import StrEnum
@@ -78,6 +79,15 @@ Memory = Annotated[
         rich_help_panel="This process",
     ),
 ]
+
+
+def is_data_folder(path: str) -> bool:
+    """Whether a hub has been given that as its folder."""
+    if not os.path.isdir(path):
+        return False
+    from ..durable.log.folder import is_data_folder as has_log  # noqa: PLC0415  (the durable hub takes a while to load)
+
+    return has_log(path)
 
 
 def bytes_of(size: str | None) -> int | None:

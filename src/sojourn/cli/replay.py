@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from ..durable.log.folder import is_data_folder
 from ..rules.rule import EVENT_COLUMNS
 from .exits import failures
 from .options import (
@@ -27,6 +26,7 @@ from .options import (
     TimeUnit,
     ValueColumn,
     bytes_of,
+    is_data_folder,
     settings,
 )
 
@@ -114,7 +114,10 @@ def replay(
     if not rule and not is_data_folder(events):
         raise typer.BadParameter("is missing: only the data folder of a hub has rules of its own", param_hint="--rule")
     with failures():
-        from .outputs import Outputs  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+        from ..pipeline.no_pandas import without_pandas  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+
+        without_pandas()
+        from .outputs import Outputs  # noqa: PLC0415
         from .replay_run import ReplayRun, opened_job  # noqa: PLC0415
 
         columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))

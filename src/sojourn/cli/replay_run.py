@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..durable.dataset.jobs import job_of_folder
-from ..durable.log.folder import is_data_folder
 from ..errors import ConfigError, SourceError
 from ..pipeline.allocator import keep_memory
 from ..pipeline.columns.times import time_of
@@ -29,6 +27,7 @@ from ..pipeline.results.summary import summary
 from ..pipeline.schema import Unit
 from ..rules import Rule
 from .exits import DIFFERENT, SET_ASIDE, fail, is_debugging
+from .options import is_data_folder
 from .outputs import Outputs, Places
 from .screen import Screen
 from .session import LOCAL, spark_session
@@ -72,6 +71,8 @@ def job_of(
 def opened_job(events: str, rules: Sequence[Path] | None, **asked: Any) -> Iterator[Job]:
     """The same; or, of the data folder of a hub, a job with the hub's own rules and waits, unless rules are given."""
     if not is_remote(events) and is_data_folder(events):
+        from ..durable.dataset.jobs import job_of_folder  # noqa: PLC0415  (only who has a folder pays for it)
+
         with job_of_folder(events, [Rule.from_toml(path) for path in rules or ()], scratch=None) as job:
             yield replace(job, **_asked_of_folder(**asked))
     else:
