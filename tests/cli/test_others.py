@@ -16,6 +16,7 @@ from cli.command import sojourn
 from replay.logs import write_orders, write_rule
 from sojourn import ConfigError, __version__
 from sojourn.cli import doctor as doctoring
+from sojourn.cli import session
 from sojourn.cli.exits import MEANINGS
 from sojourn.cli.session import spark_session
 from sojourn.pipeline.spark.version import BELOW, LEAST, check_version
@@ -75,6 +76,21 @@ def test_spark_is_not_started_under_a_version_that_is_not_supported(monkeypatch:
     monkeypatch.setattr("pyspark.__version__", "4.0.1")
     with pytest.raises(ConfigError, match=r"PySpark 4\.0\.1 is not supported"), spark_session(None, {}, is_quiet=True):
         pytest.fail("a session was started")
+
+
+@pytest.mark.parametrize(
+    ("log_bytes", "partitions"), [(None, 2), (0, 2), (1 << 27, 2), ((1 << 28) + 1, 4), (1 << 30, 8)]
+)
+def test_a_session_for_one_replay_on_this_machine_is_brief_and_has_partitions_for_its_log(
+    monkeypatch: pytest.MonkeyPatch, log_bytes: int | None, partitions: int
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    here, elsewhere = (session._settings(master, None, log_bytes) for master in ("local[2]", "spark://host:7077"))
+    assert here["spark.sql.shuffle.partitions"] == str(partitions)
+    assert (session.QUICK_JAVA in here["spark.driver.extraJavaOptions"]) == (log_bytes is not None)
+    assert (session.NO_PANDAS in here) == (log_bytes is not None)
+    assert session.QUICK_JAVA not in elsewhere["spark.driver.extraJavaOptions"]
+    assert not {session.NO_PANDAS, "spark.sql.shuffle.partitions"} & elsewhere.keys()
 
 
 def test_the_versions_that_are_declared_checked_and_tested_are_the_same() -> None:

@@ -137,7 +137,8 @@ class ReplayRun:
 
     def _session(self, screen: Screen, stack: ExitStack) -> SparkSession:
         with screen.step(f"starting Spark ({self.master or LOCAL})"):
-            session = stack.enter_context(spark_session(self.master, self.conf, is_quiet=not is_debugging()))
+            size, is_quiet = self.job.source.size, not is_debugging()
+            session = stack.enter_context(spark_session(self.master, self.conf, is_quiet=is_quiet, log_bytes=size))
         screen.watch(session)
         return session
 

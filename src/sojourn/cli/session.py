@@ -27,10 +27,25 @@ LOCAL = "local[*]"
 MEMORY_SHARE = 0.4
 """How much of the machine's memory Spark may have where it runs in one process."""
 
+PARTITION_BYTES = 1 << 27
+"""About how much of a log is decided at once by each processor: so memory does not grow with the log."""
+
+QUICK_JAVA = " -XX:TieredStopAtLevel=1"
+"""For a session that ends with its job: most of Spark's code runs for seconds, too short for thorough compilation to
+pay off. Nothing in Java touches an event."""
+
+NO_PANDAS = "spark.executorEnv.SOJOURN_NO_PANDAS"
+"""For such a session, too: its Python workers have no tasks but ours (see `pipeline.spark`)."""
+
 
 @contextmanager
-def spark_session(master: str | None, conf: Mapping[str, str], *, is_quiet: bool) -> Iterator[SparkSession]:
-    """A session, stopped at the end unless it was there before. `conf` has the last word."""
+def spark_session(
+    master: str | None, conf: Mapping[str, str], *, is_quiet: bool, log_bytes: int | None = None
+) -> Iterator[SparkSession]:
+    """A session, stopped at the end unless it was there before. `conf` has the last word.
+
+    `log_bytes` is the size of the log, as far as it is known, if all that it does is to replay one.
+    """
     import pyspark  # noqa: PLC0415  (an extra, and slow to load)
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
@@ -47,7 +62,7 @@ def spark_session(master: str | None, conf: Mapping[str, str], *, is_quiet: bool
     os.environ.setdefault("PYSPARK_PYTHON", conf.get("spark.pyspark.python", sys.executable))  # or any python3 it finds
     with as_file(files(__package__).joinpath("log4j2.properties")) as log4j, _stderr_to(is_quiet) as said:
         builder = SparkSession.builder.appName("sojourn replay")
-        for name, value in {**_settings(master, log4j if is_quiet else None), **conf}.items():
+        for name, value in {**_settings(master, log4j if is_quiet else None, log_bytes), **conf}.items():
             builder = builder.config(name, value)
         try:
             with _same_ctrl_c(), _no_orphans():
@@ -137,7 +152,7 @@ def _root_logger_silent(is_quiet: bool) -> Iterator[None]:
         root.removeFilter(refuse)
 
 
-def _settings(master: str | None, log4j: Path | None) -> dict[str, str]:
+def _settings(master: str | None, log4j: Path | None, log_bytes: int | None) -> dict[str, str]:
     from ..pipeline.spark.schema import ARROW, MICROS, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415  (needs Spark)
 
     where = master or os.environ.get("MASTER") or LOCAL
@@ -155,10 +170,19 @@ def _settings(master: str | None, log4j: Path | None) -> dict[str, str]:
             "spark.driver.memory": f"{_memory_mb()}m",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
-            "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
+            "spark.sql.shuffle.partitions": str(_partitions(log_bytes or 0)),
         }
+    is_brief = where.startswith("local") and log_bytes is not None
+    if is_brief:
+        settings[NO_PANDAS] = "1"
     quiet = f" -Dlog4j2.configurationFile={log4j.as_uri()}" if log4j is not None else ""
-    return {**settings, "spark.driver.extraJavaOptions": UNCHECKED + quiet}
+    return {**settings, "spark.driver.extraJavaOptions": UNCHECKED + quiet + (QUICK_JAVA if is_brief else "")}
+
+
+def _partitions(log_bytes: int) -> int:
+    """The same number for each processor."""
+    processors = os.cpu_count() or 1
+    return processors * max(1, -(-log_bytes // (processors * PARTITION_BYTES)))
 
 
 def _memory_mb() -> int:
