@@ -133,7 +133,8 @@ MUTANTS = [
         "for payload in payloads]",
     ),
     # Passes over columns, in NumPy and compiled
-    Mutant("a name is known by its position", SEARCH, "if rows is None else rows[order]), starts", "), starts"),
+    Mutant("a fall is seen between groups", SEARCH, "    has_fallen[starts[1:] - 1] = False\n", ""),
+    Mutant("nobody looks for a fall", SEARCH, "if ascends(at, order, starts) else", "if True else"),
     Mutant("rows forget their sequence", SEARCH, "order = order if sequence is None else sequence[order]", "pass"),
     Mutant("an instant goes on in the next group", PASSES, "    is_new[starts[:-1][np.diff(starts) > 0]] = True\n", ""),
     Mutant("sources are the same across groups", PASSES, "(group[order[1:]] == group[order[:-1]]) & ", ""),
@@ -167,7 +168,12 @@ MUTANTS = [
         "            slots[place].next_code = 0\n",
     ),
     Mutant("compiled rows forget their sequence", CORE, "place = i if is_in_turn else sequence[i]", "place = i"),
-    Mutant("a fall is not seen", CORE, "values[rows[i]] < values[rows[i - 1]]", "values[rows[i]] < values[rows[0]]"),
+    Mutant(
+        "a fall is not seen",
+        CORE,
+        "values[order[place]] < values[order[place - 1]]",
+        "values[order[place]] < values[order[starts[group]]]",
+    ),
     Mutant(
         "a compiled instant goes on in the next group",
         CORE,
@@ -206,5 +212,12 @@ MUTANTS = [
     ),
     Mutant("a negative time loses its sign", CORE, '        end -= 1\n        end[0] = c"-"\n', "        end -= 1\n"),
     Mutant("an ordinal of ten has one digit", CORE, "end += 1 + digits_of(ordinals[row])", "end += 2"),
-    Mutant("every text is the first", CORE, "bytes_ + bounds[codes[row]], out_ends", "bytes_, out_ends"),
+    Mutant(
+        "a text that is taken is that before it",
+        CORE,
+        "            row = rows[i]\n            if",
+        "            row = rows[max(0, i - 1)]\n            if",
+    ),
+    Mutant("a compiled tie is cancelled", CORE, "met_at[i] <= cancelled_at[i]:", "met_at[i] < cancelled_at[i]:"),
+    Mutant("below 0 an interval is that above", CORE, "// width[part]) ^ sign", "// width[part])"),
 ]

@@ -72,8 +72,8 @@ MUTANTS = [
     Mutant(
         "met late is never met",
         OBSERVED,
-        "    status[(ending == EXPIRED) & (met_at < NEVER)] = status_of.MET_LATE\n",
-        "",
+        "_STATUS_OF[:, EXPIRED] = status_of.NEVER_MET, status_of.MET_LATE\n",
+        "_STATUS_OF[:, EXPIRED] = status_of.NEVER_MET\n",
     ),
     Mutant(
         "what was cancelled counts as met",
@@ -200,8 +200,8 @@ MUTANTS = [
     Mutant(
         "those that miss nothing miss the last thing",
         NAMED,
-        "rank = np.full(number + 1, number)",
-        "rank = np.full(number + 1, number - 1)",
+        "code = pc.fill_null(encoded.indices, size).to_numpy()",
+        "code = pc.fill_null(encoded.indices, max(0, size - 1)).to_numpy()",
     ),
     Mutant(
         "merged names lose those of the other",

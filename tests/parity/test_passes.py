@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import chain
 from random import Random
 from typing import Any
@@ -21,9 +22,13 @@ from parity import random_rules
 from parity.tables import as_outcomes, as_table, by_fold, by_local
 from sojourn.errors import ConfigError
 from sojourn.pipeline import _build, _core, deal, local
-from sojourn.pipeline.columns import texts
+from sojourn.pipeline.columns import outcomes, texts
 from sojourn.pipeline.kernel import NEVER, passes, search
-from sojourn.rules import Rule, reached, seen
+from sojourn.pipeline.results import bins
+from sojourn.pipeline.schema import ENDINGS
+from sojourn.rules import Rule, law, reached, seen
+
+judge = import_module("sojourn.pipeline.kernel.judge")  # its package has a function of that name
 
 both_builds = pytest.mark.parametrize("core", [None, _core], ids=["pure", "compiled"])
 large_or_not = pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
@@ -53,7 +58,7 @@ small = st.integers(0, 6)
 def built(core: Any) -> Iterator[None]:
     """The pipeline with this core, or with none."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (deal, passes, search, texts):
+        for module in (bins, deal, judge, passes, search, texts):
             patch.setattr(module, "core", core)
         yield
 
@@ -78,7 +83,7 @@ def hashed(text: str) -> int:
 
 def test_the_core_is_there_and_is_what_is_used() -> None:
     assert _build.core is _core
-    assert all(module.core is _core for module in (deal, passes, search, texts))
+    assert all(module.core is _core for module in (bins, deal, judge, passes, search, texts))
 
 
 @pytest.mark.parametrize(("switch", "used"), [("1", "None"), ("0", "_core"), ("", "_core")])
@@ -181,14 +186,27 @@ def test_ids_are_made_of_name_key_time_and_ordinal(
 
 
 @both_builds
-@pytest.mark.parametrize("dtype", [np.int8, np.int64])
-@given(st.lists(st.integers(-1, len(WORDS) - 1), max_size=40))
-def test_a_code_below_zero_has_no_text(core: Any, dtype: Any, codes: list[int]) -> None:
+@large_or_not
+@given(words, st.integers(0, 3), st.randoms(use_true_random=False))
+def test_texts_are_taken_in_any_order(core: Any, kind: pa.DataType, some: list[str], cut: int, random: Random) -> None:
+    there = pa.array(some, kind)[cut:]
+    rows = random.sample(range(len(there)), len(there))
     with built(core):
-        made = texts.repeated(np.array(codes, dtype), WORDS)
-        assert texts.repeated(np.full(3, -1, dtype), []).to_pylist() == [None] * 3
+        made = texts.taken(there, np.array(rows, np.int32))
+        assert texts.taken(pa.array([None, "a"], kind), np.array([1, 0], np.int32)).to_pylist() == ["a", None]
     made.validate(full=True)
-    assert (made.type, made.to_pylist()) == (pa.string(), [None if code < 0 else WORDS[code] for code in codes])
+    assert (made.type, made.to_pylist()) == (kind, [there[row].as_py() for row in rows])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64])
+@given(st.lists(st.integers(-1, len(WORDS)), max_size=40))
+def test_a_code_below_zero_has_no_text_and_no_text_comes_twice(dtype: Any, codes: list[int]) -> None:
+    named = [*WORDS, "ab"]
+    made = outcomes._repeated(np.array(codes, dtype), named)
+    made.validate(full=True)
+    assert made.to_pylist() == [None if code < 0 else named[code] for code in codes]
+    assert made.dictionary.to_pylist() == WORDS
+    assert outcomes._repeated(np.full(3, -1, dtype), []).to_pylist() == [None] * 3
 
 
 # Rows
@@ -201,26 +219,29 @@ def test_rows_are_placed_by_code_and_stay_in_their_sequence(
     core: Any, dtype: Any, codes: list[int], random: Random
 ) -> None:
     count = len(codes)
-    sequence, named = random.sample(range(count), count), np.array([7 * i for i in range(count)], np.int32)
+    sequence = random.sample(range(count), count)
     with built(core):
-        for turn, rows in ((None, None), (sequence, None), (None, named), (sequence, named)):
+        for turn in (None, sequence):
             turns = list(range(count)) if turn is None else turn
-            order, starts = search.placed(np.array(codes, dtype), 8, None if turn is None else ints(turn), rows)
-            expected = sorted(turns, key=lambda row: codes[row])
-            assert order.tolist() == (expected if rows is None else [7 * row for row in expected])
+            order, starts = search.placed(np.array(codes, dtype), 8, None if turn is None else ints(turn))
+            assert order.tolist() == sorted(turns, key=lambda row: codes[row])
             assert starts.tolist() == [sum(code < first for code in codes) for first in range(9)]
             assert order.dtype == np.int32
 
 
 @both_builds
-@given(st.lists(small, max_size=30), st.randoms(use_true_random=False))
-def test_rows_in_order_of_time_are_found_to_be(core: Any, at: list[int], random: Random) -> None:
-    rows = np.array(sorted(random.sample(range(len(at)), len(at) // 2)), np.int32)
+@given(st.lists(st.tuples(small, small), max_size=30), st.booleans())
+def test_rows_of_one_code_are_in_the_order_of_their_times(
+    core: Any, rows: list[tuple[int, int]], is_in_time: bool
+) -> None:
+    rows = sorted(rows, key=lambda row: row[1]) if is_in_time else rows
+    codes, at = [code for code, _ in rows], [at for _, at in rows]
     with built(core):
-        order = search.ascending(ints(at), rows)
-    chosen = [at[row] for row in rows]
-    assert (order is None) == (chosen == sorted(chosen))
-    assert order is None or order.tolist() == sorted(range(len(rows)), key=chosen.__getitem__)
+        order, starts = search.placed_in_time(np.array(codes, np.int32), 8, ints(at))
+        assert search.ascends(ints(at), np.arange(len(at), dtype=np.int32), ints([0, len(at)])) == (at == sorted(at))
+        assert search.ascends(ints(at), order, starts)
+    assert order.tolist() == sorted(range(len(rows)), key=rows.__getitem__)
+    assert starts.tolist() == [sum(code < first for code in codes) for first in range(9)]
 
 
 @both_builds
@@ -364,3 +385,35 @@ def test_one_key_and_no_rows_are_logs_too(core: Any) -> None:
         (outcome,) = as_outcomes(local.outcomes(one, rule, unit="ms").outcomes)
         assert as_outcomes(local.outcomes(as_table([]), rule).outcomes) == []
     assert (outcome.operation_id, outcome.outcome, outcome.at) == ("r/k/5", "completed", 7)
+
+
+# Verdicts and results
+
+moments = st.integers(0, 6) | st.just(NEVER)
+
+
+@both_builds
+@given(st.lists(st.tuples(moments, moments, st.integers(0, 6)), max_size=30), st.none() | st.integers(0, 6))
+def test_a_verdict_is_that_of_the_law(core: Any, rows: list[tuple[int, int, int]], as_of: int | None) -> None:
+    met_at, cancelled_at, deadline = (ints([row[place] for row in rows]) for place in range(3))
+    with built(core):
+        ending, at = judge.verdict(met_at, cancelled_at, deadline, as_of)
+        apart = judge.verdict(np.stack([met_at, met_at], axis=1)[:, 0], cancelled_at, deadline, as_of)
+    known = [[None if time == NEVER else time for time in row] for row in rows]
+    expected = [law.standing(*law.verdict(met, cancelled, due or 0), as_of) for met, cancelled, due in known]
+    assert [(ENDINGS[code], when) for code, when in zip(ending.tolist(), at.tolist(), strict=True)] == expected
+    assert [column.tolist() for column in apart] == [ending.tolist(), at.tolist()]
+
+
+@both_builds
+@given(st.lists(st.tuples(st.integers(-(2**62), 2**62) | small, st.integers(0, 2)), max_size=30))
+def test_values_are_counted_in_the_same_intervals(core: Any, rows: list[tuple[int, int]]) -> None:
+    values, classes = (ints([row[place] for row in rows]) for place in range(2))
+    expected = bins.Bins.of(values, classes, 3)
+    with built(core):
+        found = bins.Bins.of(values, classes, 3)
+        for level in range(bins.GRID.levels):
+            every_other = bins.GRID.place(np.repeat(values, 2)[::2], level)
+            assert every_other.tolist() == bins.GRID.place(values, level).tolist()
+    assert (found.level, found.places.tolist()) == (expected.level, expected.places.tolist())
+    assert found.counts.tolist() == expected.counts.tolist()

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -17,7 +16,6 @@ from parity.tables import LOG, as_outcomes, as_table, by_fold, latest
 from sojourn import ConfigError, Rule
 from sojourn.pipeline import outlet
 from sojourn.pipeline.columns.normal import normal_schema
-from sojourn.pipeline.deal import dealt_out
 from sojourn.pipeline.drawers import NUMBER, Drawers
 from sojourn.pipeline.files import parts as file_parts
 from sojourn.pipeline.files.blocks import blocks_of
@@ -166,11 +164,12 @@ def test_all_events_of_a_key_are_in_one_drawer_and_shards_of_a_drawer_are_even(p
             for batch in batches(plan, keys=20_000, rows=3_000):
                 drawers.add(drawers.dealt(batch))
         for drawer in drawers:
-            for key in drawer.events["key"].to_pylist():
+            (part,) = drawer.parts
+            for key in part.events["key"].to_pylist():
                 assert seen.setdefault(key, drawer.number) == drawer.number
-            shards = dealt_out(drawer.events["key"], np.arange(drawer.events.num_rows), 4, (drawer.number, drawer.of))
-            assert sum(map(len, shards)) == drawer.events.num_rows
-            assert min(map(len, shards)) > drawer.events.num_rows / 8
+            shards = [part.of_shard(shard, 4).num_rows for shard in range(4)]
+            assert sum(shards) == part.events.num_rows
+            assert min(shards) > part.events.num_rows / 8
     assert len(seen) == 20_000
     assert len(set(seen.values())) == NUMBER
 

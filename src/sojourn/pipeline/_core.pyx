@@ -283,6 +283,29 @@ cdef copied(Names* names, kind):
     return starts, data
 
 
+def taken(const Bound[::1] bounds, const uint8_t[::1] data, const Row[::1] rows):
+    """As `texts.taken`: the bounds and the bytes of the texts in these rows."""
+    cdef int64_t i, row, count = len(rows), end = 0
+    cdef const uint8_t* bytes_ = &data[0] if len(data) else NULL
+    ends = np.empty(count + 1, np.asarray(bounds).dtype)
+    cdef Bound[::1] out_ends = ends
+    out_ends[0] = 0
+    with nogil:
+        for i in range(count):
+            end += bounds[rows[i] + 1] - bounds[rows[i]]
+            out_ends[i + 1] = <Bound> end
+    written = np.empty(end, np.uint8)
+    cdef uint8_t[::1] out = written
+    with nogil:
+        for i in range(count):
+            if i + AHEAD < count:
+                fetch_ahead(bytes_ + bounds[rows[i + AHEAD]])
+            row = rows[i]
+            if bounds[row + 1] > bounds[row]:
+                memcpy(&out[0] + out_ends[i], bytes_ + bounds[row], bounds[row + 1] - bounds[row])
+    return ends, written
+
+
 def joined(const uint8_t[::1] before, const Bound[::1] bounds, const uint8_t[::1] data, const int64_t[::1] numbers,
            const int64_t[::1] ordinals):
     """As `outcomes.operation_ids`: the bounds and the bytes of before + text + "/" + number (+ "#" + ordinal)."""
@@ -341,42 +364,20 @@ cdef inline uint8_t* write_digits(uint8_t* end, int64_t number) noexcept nogil:
     return end
 
 
-def repeated(const Code[::1] codes, const int32_t[::1] bounds, const uint8_t[::1] data):
-    """The text of each code, from a few texts: bounds and bytes; nothing where a code is below 0."""
-    cdef int64_t row, count = len(codes), end = 0
-    cdef const uint8_t* bytes_ = &data[0] if len(data) else NULL
-    ends = np.empty(count + 1, np.int64)
-    cdef int64_t[::1] out_ends = ends
-    out_ends[0] = 0
-    with nogil:
-        for row in range(count):
-            if codes[row] >= 0:
-                end += bounds[codes[row] + 1] - bounds[codes[row]]
-            out_ends[row + 1] = end
-    written = np.empty(end, np.uint8)
-    cdef uint8_t[::1] out = written
-    with nogil:
-        for row in range(count):
-            if codes[row] >= 0:
-                memcpy(&out[0] + out_ends[row], bytes_ + bounds[codes[row]], out_ends[row + 1] - out_ends[row])
-    return ends, written
-
-
 # Rows
 
-def ascends(const int64_t[::1] values, const Row[::1] rows):
-    """Whether the values in these rows never fall."""
-    cdef int64_t i
+def ascends(const int64_t[::1] values, const int32_t[::1] order, const int64_t[::1] starts):
+    """As `search.ascends`."""
+    cdef int64_t group, place
     cdef bint has_fallen = False
     with nogil:
-        for i in range(1, len(rows)):
-            if values[rows[i]] < values[rows[i - 1]]:
-                has_fallen = True
-                break
+        for group in range(len(starts) - 1):
+            for place in range(starts[group] + 1, starts[group + 1]):
+                has_fallen |= values[order[place]] < values[order[place - 1]]
     return not has_fallen
 
 
-def placed(const Code[::1] codes, int64_t size, const int64_t[::1] sequence, const int32_t[::1] rows):
+def placed(const Code[::1] codes, int64_t size, const int64_t[::1] sequence):
     """As `search.placed`: rows in the order of their codes, which are < `size`; and where those of each code start."""
     check_rows(len(codes))
     cdef int64_t i, place, count = len(codes), end = 0
@@ -384,7 +385,7 @@ def placed(const Code[::1] codes, int64_t size, const int64_t[::1] sequence, con
     cdef int64_t[::1] next_ = np.zeros(size + 1, np.int64)
     cdef int64_t[::1] first = starts
     cdef int32_t[::1] out = order
-    cdef bint is_in_turn = sequence is None, is_itself = rows is None
+    cdef bint is_in_turn = sequence is None
     with nogil:
         for place in range(count):
             next_[codes[place]] += 1
@@ -395,7 +396,7 @@ def placed(const Code[::1] codes, int64_t size, const int64_t[::1] sequence, con
         first[size] = end
         for i in range(count):
             place = i if is_in_turn else sequence[i]
-            out[next_[codes[place]]] = <int32_t> place if is_itself else rows[place]
+            out[next_[codes[place]]] = <int32_t> place
             next_[codes[place]] += 1
     return order, starts
 
@@ -485,6 +486,25 @@ def nth_times(const int64_t[::1] at, const int64_t[::1] low, const int64_t[::1] 
     return found
 
 
+def verdict(const int64_t[::1] met_at, const int64_t[::1] cancelled_at, const int64_t[::1] deadline, int64_t as_of):
+    """As `judge.verdict`: endings by their codes there, and times."""
+    cdef int64_t i, count = len(met_at)
+    endings, times = np.empty(count, np.int8), np.empty(count, np.int64)
+    cdef int8_t[::1] ending = endings
+    cdef int64_t[::1] at = times
+    with nogil:
+        for i in range(count):
+            if met_at[i] <= deadline[i] and met_at[i] <= cancelled_at[i]:
+                ending[i], at[i] = 0, met_at[i]
+            elif cancelled_at[i] <= deadline[i]:
+                ending[i], at[i] = 2, cancelled_at[i]
+            else:
+                ending[i], at[i] = 1, deadline[i]
+            if at[i] > as_of:
+                ending[i], at[i] = 3, as_of
+    return endings, times
+
+
 def count_until(const int64_t[::1] times, const int64_t[::1] low, const int64_t[::1] high, const int64_t[::1] until):
     """As `search.count_until`."""
     cdef int64_t i, first, count, half
@@ -515,4 +535,34 @@ def previous(const int64_t[::1] before, const int64_t[::1] starts, const Row[::1
             for place in range(before[starts[group]], before[starts[group + 1]]):
                 out[place] = last[sources[place]] if last[sources[place]] >= before[starts[group]] else -1
                 last[sources[place]] = place
+    return found
+
+
+# Results
+
+def interval_places(const int64_t[::1] values, const int64_t[::1] width, const int64_t[::1] begin,
+                    const int64_t[::1] first):
+    """As `bins.Grid.place`: values from 0 on in parts of intervals of one width; those below 0 are their mirror image."""
+    cdef int64_t i, part, sign, value, last = len(begin) - 1
+    found = np.empty(len(values), np.int64)
+    cdef int64_t[::1] out = found
+    with nogil:
+        for i in range(len(values)):
+            sign = values[i] >> 63
+            value = values[i] ^ sign
+            part = 0
+            while part < last and value >= begin[part + 1]:
+                part += 1
+            out[i] = (first[part] + (value - begin[part]) // width[part]) ^ sign
+    return found
+
+
+def counted(const int64_t[::1] codes, const int64_t[::1] classes, int64_t size, int64_t number):
+    """As `bins._counted`."""
+    cdef int64_t i
+    found = np.zeros((size, number), np.int64)
+    cdef int64_t[:, ::1] out = found
+    with nogil:
+        for i in range(len(codes)):
+            out[codes[i], classes[i]] += 1
     return found

@@ -28,7 +28,7 @@ from .spark.operations import SparkOperations
 from .spark.parcels import LATEST, SHARD, UNUSABLE, shards_for
 from .spark.rows import arrow_schema, mapped, parcels, refuse_months
 from .spark.schema import SPARK_PARCELS, SPARK_QUARANTINE, decided_schema, spark_schema
-from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, ReadEvents, Send, SetAside, Work
+from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, Plain, ReadEvents, Send, SetAside, Work
 
 
 def outcomes(
@@ -70,11 +70,11 @@ def outcomes_by_plan(
     the log goes, if the plan asks for that.
     """
     shuffled, work = decision(events, plan, operations, seen)
-    return shuffled.mapInArrow(work, decided_schema(is_grouped=plan.by is not None))
+    return shuffled.mapInArrow(Plain(work), decided_schema(is_grouped=plan.by is not None))
 
 
 class Decision(NamedTuple):
-    """Parcels, and the work that makes outcomes of them, as `schema.DECIDED`, on the executors."""
+    """Parcels, and the work that makes outcomes of them, as `schema.DECIDED`, coded, on the executors."""
 
     parcels: DataFrame
     work: Work

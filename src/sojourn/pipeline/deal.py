@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ._build import core
-from .columns.texts import Hashes, bounds_and_bytes, hashes
+from .columns.texts import Hashes, bounds_and_bytes, hashes, taken
 from .kernel.search import Ints, RowNumbers, check_rows, placed
+from .schema import KEY
 
 ENOUGH_ROWS = 100_000
 """With fewer in a shard, the interpreter's overhead would dominate; with twice as many, it hardly matters."""
 
 MOST_SHARDS = 256
+
+ROWS_AT_ONCE = 1 << 20
+"""About how many rows are brought into the order of their shards at once: near enough to each other to be found."""
 
 Part = TypeVar("Part")
 Done = TypeVar("Done")
@@ -49,19 +54,60 @@ def shards_of_hashes(hashed: Hashes, shards: int) -> Ints:
     return (((hashed >> np.uint64(32)) * np.uint64(shards)) >> np.uint64(32)).astype(np.int64)
 
 
-def dealt_out(
-    texts: pa.Array, rows: NDArray[Any] | None, shards: int, drawer: tuple[int, int] = (0, 1)
-) -> list[RowNumbers]:
-    """The rows of each shard, of all (None) or of some; rows of the same text are in the same shard.
+class Dealt(NamedTuple):
+    """Events in the order of `MOST_SHARDS` shards, and where those of each begin; then the number of events."""
 
-    `drawer` says which of how many hash classes all the texts are of: the shards are parts of that one.
+    events: pa.RecordBatch
+    starts: list[int]
+
+    def of_shard(self, shard: int, shards: int) -> pa.RecordBatch:
+        """The events of one of fewer shards: each consists of neighbours."""
+        start, end = (self.starts[MOST_SHARDS * bound // shards] for bound in (shard, shard + 1))
+        return self.events.slice(start, end - start)
+
+
+def dealt(events: pa.RecordBatch, drawer: tuple[int, int] = (0, 1)) -> Dealt:
+    """Events in the order of their shards.
+
+    `drawer` says which of how many hash classes all their keys are of: the shards are parts of that one.
     """
+    number, of = drawer
+    shard = shards_of(events[KEY], MOST_SHARDS * of) - np.uint16(number * MOST_SHARDS)
+    order, starts = placed(shard, MOST_SHARDS)
+    columns = [_in_order(column, order) for column in events.columns]
+    return Dealt(pa.RecordBatch.from_arrays(columns, schema=events.schema), starts.tolist())
+
+
+def all_dealt(events: pa.RecordBatch, drawer: tuple[int, int] = (0, 1)) -> list[Dealt]:
+    """The same, in parts, by all processors."""
+    count = events.num_rows
+    number = max(pa.cpu_count() if count >= ENOUGH_ROWS else 1, -(-count // ROWS_AT_ONCE))
+    bounds = [count * part // number for part in range(number + 1)]
+    parts = [events.slice(low, high - low) for low, high in pairwise(bounds)]
+    return in_parallel(lambda part: dealt(part, drawer), parts)
+
+
+def together(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    """In one piece; texts that are too long for one get wider offsets."""
+    table = pa.Table.from_batches(batches, schema)
+    if table[KEY].nbytes > 2**31 - 1:
+        table = table.set_column(table.schema.get_field_index(KEY), KEY, table[KEY].cast(pa.large_string()))
+    whole = table.combine_chunks().to_batches()
+    return whole[0] if whole else pa.RecordBatch.from_pylist([], table.schema)
+
+
+def _in_order(column: pa.Array, order: RowNumbers) -> pa.Array:
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return taken(column, order) if is_text else column.take(pa.array(order))
+
+
+def dealt_out(texts: pa.Array, rows: NDArray[Any], shards: int) -> list[RowNumbers]:
+    """Those of the rows that are in each shard; rows of the same text are in the same shard."""
     check_rows(len(texts))
     if shards == 1:
-        return [np.arange(len(texts), dtype=np.int32) if rows is None else rows.astype(np.int32, copy=False)]
-    number, of = drawer
-    shard = shards_of(texts, shards * of) - np.uint16(number * shards)
-    if rows is None or len(rows) == len(shard):
+        return [rows.astype(np.int32, copy=False)]
+    shard = shards_of(texts, shards)
+    if len(rows) == len(shard):
         return by_shard(shard, shards)
     return [rows[positions].astype(np.int32) for positions in by_shard(shard[rows], shards)]
 

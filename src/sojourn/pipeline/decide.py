@@ -1,4 +1,4 @@
-"""Rows and operations in, outcomes out: the one place where engines have the law applied.
+"""Rows and operations in, outcomes out (as `schema.DECIDED`, coded): the one place where engines have the law applied.
 
 Events are in the normal form (`columns.normal`), and all events of a key are there, up to `as_of`, the end of the log,
 or altogether: bringing them together is the engines' part. The threads of the local engine and Spark's executors call
@@ -22,22 +22,16 @@ from .columns.operations import OPERATION, Given
 from .columns.outcomes import outcome_table
 from .kernel import Events, Operations
 from .kernel.columns import Lanes
-from .kernel.search import Ints, RowNumbers, order_by
+from .kernel.search import Ints, order_by
 from .plan import Plan
 from .schema import AT, DEADLINE, GROUP, KEY, OPENED_AT, OPERATION_ID, RULE, SOURCE, TIME, record_batch
 
 Rows: TypeAlias = "pa.Table | pa.RecordBatch"
 
 
-def opened(
-    plan: Plan,
-    events: Rows,
-    as_of: int | None = None,
-    time: pa.DataType = TIME,
-    rows: RowNumbers | None = None,
-) -> Iterator[pa.Table]:
-    """The outcomes of the operations that these rows open, or all, rule by rule."""
-    groups = by_key(column_of(events, KEY), column_of(events, AT).to_numpy(), rows)
+def opened(plan: Plan, events: Rows, as_of: int | None = None, time: pa.DataType = TIME) -> Iterator[pa.Table]:
+    """The outcomes of the operations that these rows open, rule by rule."""
+    groups = by_key(column_of(events, KEY), column_of(events, AT).to_numpy())
     grouped = kernel_events(plan, events, groups.order, groups.starts)
     for rule in plan.rules:
         lanes = Lanes(rule, grouped)

@@ -11,33 +11,23 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple, Self
 
-import numpy as np
 import pyarrow as pa
 
-from .deal import by_shard, shards_of
-from .schema import KEY
+from .deal import Dealt, all_dealt, dealt, together
 
 NUMBER = 64
 """How many drawers there are."""
 
 IN_MEMORY = 0.2
-"""The share of the memory that events may take up before they go into files: putting them together takes as much again,
-and deciding them too."""
-
-
-class Dealt(NamedTuple):
-    """Events in the order of their drawers, and where those of each begin; or in any order, if they stay in memory."""
-
-    events: pa.RecordBatch
-    starts: list[int] | None
+"""The share of the memory that events may take up before they go into files: bringing them into the order of their
+shards takes as much again, and deciding them too."""
 
 
 class Drawer(NamedTuple):
-    """The events of some keys. `number` is its own among `of` drawers: those of a hash class."""
+    """The events of some keys, in parts, each in the order of shards. `number` is its own."""
 
-    events: pa.RecordBatch
+    parts: list[Dealt]
     number: int = 0
-    of: int = 1
 
 
 class Drawers:
@@ -51,7 +41,7 @@ class Drawers:
         self.schema = schema
         self._most = int(memory * IN_MEMORY)
         self._scratch = scratch
-        self._held: list[pa.RecordBatch] = []
+        self._held: list[Dealt] = []
         self._size = 0
         self._writers: list[pa.ipc.RecordBatchStreamWriter] = []
         self._files: list[Path] = []
@@ -71,35 +61,38 @@ class Drawers:
 
     def dealt(self, events: pa.RecordBatch) -> Dealt:
         """Events, made ready to be added."""
-        if not self.are_files:
-            return Dealt(events, None)
-        order = by_shard(shards_of(events[KEY], NUMBER), NUMBER)
-        counts = [len(rows) for rows in order]
-        return Dealt(events.take(pa.array(np.concatenate(order))), [0, *np.cumsum(counts).tolist()])
+        return dealt(events)
 
-    def add(self, dealt: Dealt) -> None:
+    def add(self, events: Dealt) -> None:
         if self.are_files:
-            self._write(dealt if dealt.starts is not None else self.dealt(dealt.events))
+            self._write(events)
             return
-        self._held.append(dealt.events)
-        self._size += dealt.events.nbytes
+        self._held.append(events)
+        self._size += events.events.nbytes
         if self._size > self._most:
             self._open_files()
             while self._held:
-                self._write(self.dealt(self._held.pop()))
+                self._write(self._held.pop())
 
     def __iter__(self) -> Iterator[Drawer]:
-        """Each drawer once, and nothing of it stays behind."""
+        """Each drawer once, and nothing of it stays behind; in memory, there is only one."""
         if not self.are_files:
             held, self._held = self._held, []
-            yield Drawer(_together(held, self.schema))
+            yield Drawer(held)
             return
         for writer in self._writers:
             writer.close()
         for number, file in enumerate(self._files):
             with closing(pa.memory_map(str(file))) as data, pa.ipc.open_stream(data) as rows:
-                yield Drawer(_together(list(rows), self.schema), number, NUMBER)
+                parts = all_dealt(together(rows, self.schema), (number, NUMBER))
+            yield Drawer(parts, number)
             file.unlink()
+
+    def whole(self) -> pa.RecordBatch:
+        """All events, if they are in memory; nothing of them stays behind."""
+        assert not self.are_files
+        held, self._held = self._held, []
+        return together((part.events for part in held), self.schema)
 
     def _open_files(self) -> None:
         folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix=".sojourn-", dir=self._scratch)))
@@ -108,18 +101,8 @@ class Drawers:
             stream = self._open.enter_context(pa.OSFile(str(file), "wb"))
             self._writers.append(self._open.enter_context(pa.ipc.new_stream(stream, self.schema)))
 
-    def _write(self, dealt: Dealt) -> None:
-        assert dealt.starts is not None
-        for writer, start, end in zip(self._writers, dealt.starts, dealt.starts[1:], strict=False):
-            if end > start:
-                writer.write_batch(dealt.events.slice(start, end - start))
-
-
-def _together(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
-    """In one piece; texts that are too long for one get wider offsets."""
-    table = pa.Table.from_batches(batches, schema)
-    batches.clear()
-    if table[KEY].nbytes > 2**31 - 1:
-        table = table.set_column(table.schema.get_field_index(KEY), KEY, table[KEY].cast(pa.large_string()))
-    whole = table.combine_chunks().to_batches()
-    return whole[0] if whole else pa.RecordBatch.from_pylist([], table.schema)
+    def _write(self, events: Dealt) -> None:
+        for drawer, writer in enumerate(self._writers):
+            its_events = events.of_shard(drawer, NUMBER)
+            if its_events.num_rows:
+                writer.write_batch(its_events)

@@ -14,7 +14,8 @@ from .columns.kinds import table_without_views
 from .columns.normal import normal_form, normal_schema, number_types
 from .columns.operations import latest_of
 from .columns.quarantine import set_aside
-from .drawers import Dealt, Drawers
+from .deal import Dealt
+from .drawers import Drawers
 from .files.parts import Part
 from .phases import Phases
 from .plan import Plan

@@ -16,9 +16,10 @@ from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .columns.kinds import table_without_views
 from .columns.normal import column_of, normal_form
 from .columns.operations import OPERATION, Given, latest_of, read_operations
+from .columns.outcomes import plain
 from .columns.quarantine import set_aside
-from .deal import by_shard, dealt_out, in_parallel, shards_for
-from .kernel.search import Ints, RowNumbers
+from .deal import Dealt, all_dealt, by_shard, dealt_out, in_parallel, shards_for, together
+from .kernel.search import Ints
 from .plan import Plan
 from .results.deadlines import Deadline
 from .results.what_if import what_if_table
@@ -77,12 +78,13 @@ def outcomes_by_plan(events: pa.Table, plan: Plan, operations: pa.Table | None =
     if operations is None:
         as_of = plan.end_of_log(normal.latest)
         tables: list[pa.Table] = []
-        decide_opened(plan, normal.events, normal.usable, as_of, tables.append)
-        return Result(pa.concat_tables(tables) if tables else DECIDED.empty_table(), aside, as_of)
+        decide_opened(plan, all_dealt(normal.only_usable()), as_of, tables.append)
+        return Result(plain(pa.concat_tables(tables)) if tables else DECIDED.empty_table(), aside, as_of)
     given, refused = read_operations(table_without_views(operations), plan)
     as_of = plan.end_of_log(latest_of(normal.latest, given.latest))
-    decided = [DECIDED.empty_table(), *decide_given(plan, normal.events, normal.usable, given, as_of)]
-    return Result(pa.concat_tables(decided), pa.concat_tables([aside, refused]), as_of)
+    tables = list(decide_given(plan, normal.events, normal.usable, given, as_of))
+    decided = plain(pa.concat_tables(tables)) if tables else DECIDED.empty_table()
+    return Result(decided, pa.concat_tables([aside, refused]), as_of)
 
 
 def what_if(
@@ -104,26 +106,17 @@ def what_if(
     return what_if_table(outcomes, asked, (rules,) if isinstance(rules, Rule) else rules, as_of)
 
 
-def decide_opened(
-    plan: Plan,
-    events: pa.RecordBatch,
-    rows: Ints | None,
-    as_of: int | None,
-    take: Callable[[pa.Table], object],
-    drawer: tuple[int, int] = (0, 1),
-) -> None:
-    """The outcomes of what these rows open (None: all), as `schema.DECIDED`, by shard: `take` is called in threads.
+def decide_opened(plan: Plan, parts: Sequence[Dealt], as_of: int | None, take: Callable[[pa.Table], object]) -> None:
+    """The outcomes of what these events open, as `schema.DECIDED`, coded, by shard: `take` is called in threads."""
+    shards = shards_for(sum(part.events.num_rows for part in parts))
 
-    `drawer` says which of how many hash classes all keys are of.
-    """
-    count = events.num_rows if rows is None else len(rows)
-    shards = dealt_out(column_of(events, S.KEY), rows, shards_for(count), drawer)
-
-    def decided(shard: RowNumbers) -> None:
-        for table in decide.opened(plan, events, as_of, rows=shard):
+    def decided(shard: int) -> None:
+        schema = parts[0].events.schema
+        events = together((part.of_shard(shard, shards) for part in parts), schema)
+        for table in decide.opened(plan, events, as_of):
             take(table)
 
-    in_parallel(decided, shards)
+    in_parallel(decided, range(shards if parts else 0))
 
 
 def decide_given(plan: Plan, log: pa.RecordBatch, rows: Ints, given: Given, as_of: int | None) -> Iterator[pa.Table]:

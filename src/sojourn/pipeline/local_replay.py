@@ -138,7 +138,7 @@ class LocalReplay:
             self._say(f"{job.title} is large: its events wait in files, as they may take up {self._memory:,} bytes")
         for drawer in drawers:
             with outlet.deciding():
-                decide_opened(job.plan, drawer.events, None, as_of, outlet.take, (drawer.number, drawer.of))
+                decide_opened(job.plan, drawer.parts, as_of, outlet.take)
         return as_of
 
     def _decide_given(self, gathered: Gathered, outlet: Outlet, aside: QuarantineOutlet) -> int | None:
@@ -154,11 +154,10 @@ class LocalReplay:
         given, refused = read_operations(operations, job.plan)
         aside.take(refused)
         as_of = job.plan.end_of_log(latest_of(gathered.latest, given.latest))
-        for drawer in drawers:
-            rows = np.arange(drawer.events.num_rows)
-            with outlet.deciding():
-                for table in decide_given(job.plan, drawer.events, rows, given, as_of):
-                    outlet.take(table if job.by is None else with_groups(table, job.by, operations))
+        events = drawers.whole()
+        with outlet.deciding():
+            for table in decide_given(job.plan, events, np.arange(events.num_rows), given, as_of):
+                outlet.take(table if job.by is None else with_groups(table, job.by, operations))
         return as_of
 
 

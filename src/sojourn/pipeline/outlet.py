@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
+from .columns.outcomes import plain
 from .deal import in_parallel
 from .gather import THREADS
 from .phases import Phases
@@ -24,15 +25,25 @@ from .results.tally import Tallies, merged
 ROWS_AT_ONCE = 1 << 19
 """About how many rows are counted at once, and how many a group of a file has: fewer would cost more each."""
 
-REPEATED = [S.RULE, S.OUTCOME, S.DECIDED_BY, S.MISSING]
-"""The columns that say the same again and again: only those are worth a dictionary."""
-
 
 class TableFile:
-    """A file of rows, in groups as they are written. It is made with the first, or when it is closed."""
+    """A file of rows, in groups as they are written. It is made with the first, or when it is closed.
 
-    def __init__(self, path: str, schema: pa.Schema, repeated: list[str]) -> None:
-        self._path, self._schema, self._repeated = path, schema, repeated
+    Only what says the same again and again, in the columns `repeated`, is worth a dictionary. Whole numbers, as times
+    are, are written as differences, which takes less time and room. Of texts no bounds are kept: rows are in no order
+    in which these would help a reader to find one.
+    """
+
+    def __init__(self, path: str, schema: pa.Schema, repeated: Iterable[str] = S.REPEATED) -> None:
+        self._path, self._schema = path, schema
+        numbers = [field.name for field in schema if pa.types.is_timestamp(field.type) or field.type == pa.int64()]
+        self._options = {
+            "use_dictionary": list(repeated),
+            "column_encoding": dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+            "write_statistics": numbers,
+            # Without Arrow's own schema, in which a column would be what it was to us, and not what it is to readers.
+            "store_schema": False,
+        }
         self._writer: parquet.ParquetWriter | None = None
 
     def write(self, rows: pa.Table) -> None:
@@ -44,14 +55,12 @@ class TableFile:
     def _opened(self) -> parquet.ParquetWriter:
         if self._writer is None:
             Path(self._path).parent.mkdir(parents=True, exist_ok=True)
-            # Without Arrow's own schema, in which a column would be what it was to us, and not what it is to readers.
-            options = {"use_dictionary": self._repeated, "store_schema": False}
-            self._writer = parquet.ParquetWriter(self._path, self._schema, **options)
+            self._writer = parquet.ParquetWriter(self._path, self._schema, **self._options)
         return self._writer
 
 
 class Basket:
-    """Outcomes, as `schema.DECIDED`, that wait until there are enough of them to be counted and written.
+    """Outcomes, as `schema.DECIDED`, coded, that wait until there are enough of them to be counted and written.
 
     `tally` counts some; `file` is where they are written, if they are, without those that are pending if `only_ended`.
     `threads` says how many baskets are in use side by side.
@@ -93,7 +102,7 @@ class Basket:
     def _empty(self) -> None:
         if not self._rows:
             return
-        decided = pa.concat_tables(self._waiting)
+        decided = pa.concat_tables(self._waiting).unify_dictionaries()
         self._waiting, self._rows = [], 0
         with self._phases("count", self._threads):
             self._tallies.append(self._tally(decided))
@@ -104,7 +113,7 @@ class Basket:
 
 
 class Outlet:
-    """Takes outcomes, as `schema.DECIDED`, from any thread. There is a basket for each thread that is at work.
+    """Takes outcomes, as `schema.DECIDED`, coded, from any thread. There is a basket for each thread that is at work.
 
     `folder`  where they are written, if they are.
     `keeps`   whether they are kept.
@@ -153,14 +162,14 @@ class Outlet:
         return merged(in_parallel(Basket.close, self._baskets))
 
     def kept(self) -> pa.Table | None:
-        """All outcomes, if they were kept."""
+        """All outcomes, as `schema.DECIDED`, if they were kept."""
         if self._kept is None:
             return None
-        return pa.concat_tables(self._kept) if self._kept else S.DECIDED.empty_table()
+        return plain(pa.concat_tables(self._kept)) if self._kept else S.DECIDED.empty_table()
 
     def _new_basket(self) -> Basket:
         path = None if self._folder is None else str(Path(self._folder) / f"part-{next(self._numbers):05}.parquet")
-        file = None if path is None else TableFile(path, S.OUTCOMES, REPEATED)
+        file = None if path is None else TableFile(path, S.coded(S.OUTCOMES))
         basket = Basket(self._tally, file, self._phases, only_ended=self._only_ended, threads=THREADS)
         self._baskets.append(basket)
         return basket

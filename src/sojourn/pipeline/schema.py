@@ -88,7 +88,22 @@ OUTCOMES = pa.schema(
 """An outcome table, as `local.outcomes` gives it."""
 
 DECIDED = OUTCOMES.append(pa.field(CANCELLED_AT, TIME)).append(pa.field(AS_OF, TIME))
-"""The same, inside the engines."""
+"""The same, with what only the engines know."""
+
+REPEATED = (RULE, OUTCOME, DECIDED_BY, MISSING)
+"""The columns of an outcome table that say the same again and again."""
+
+
+def coded(schema: pa.Schema) -> pa.Schema:
+    """The same columns, those that repeat themselves as dictionaries: so outcomes are counted and written."""
+    texts = pa.dictionary(pa.int32(), pa.string())
+    return pa.schema([field.with_type(texts) if field.name in REPEATED else field for field in schema])
+
+
+def with_times(schema: pa.Schema, time: pa.DataType) -> pa.Schema:
+    """The same columns, with times of this type."""
+    return pa.schema([field.with_type(time) if field.type == TIME else field for field in schema])
+
 
 GIVEN = pa.schema(
     [

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..kernel.search import Ints, RowNumbers, ascending, placed
+from ..kernel.search import Ints, RowNumbers, placed_in_time
 from .texts import coded
 
 
@@ -20,17 +20,17 @@ class KeyGroups(NamedTuple):
     names: pa.Array
 
 
-def by_key(keys: pa.Array, at: Ints, rows: RowNumbers | None = None) -> KeyGroups:
-    """The groups of these rows, in any order; of all, if none are named."""
-    code, names = coded(keys, rows)
-    return KeyGroups(*placed(code, len(names), ascending(at, rows), rows), names)
+def by_key(keys: pa.Array, at: Ints) -> KeyGroups:
+    """The groups of all rows, in any order."""
+    code, names = coded(keys)
+    return KeyGroups(*placed_in_time(code, len(names), at), names)
 
 
 def by_key_and_asked(keys: pa.Array, at: Ints, asked: pa.Array) -> tuple[KeyGroups, Ints]:
     """The same, with the group of each key that is asked for; some of these groups may have no rows."""
     both = [part.cast(pa.large_string()) for part in (keys, asked)] if keys.type != asked.type else [keys, asked]
     code, names = coded(pa.concat_arrays(both))
-    groups = KeyGroups(*placed(code[: len(keys)], len(names), ascending(at)), names)
+    groups = KeyGroups(*placed_in_time(code[: len(keys)], len(names), at), names)
     return groups, code[len(keys) :].astype(np.int64)
 
 

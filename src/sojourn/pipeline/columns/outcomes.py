@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ...rules import Rule
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
 from ..kernel import NEVER, PENDING, Operations, Verdicts
 from ..kernel.search import Ints
-from .texts import joined, repeated
+from .texts import joined
 
 _PIECE_BYTES = 2**30
 
@@ -26,28 +29,45 @@ def outcome_table(
     as_of: int | None = None,
     time: pa.DataType = S.TIME,
 ) -> pa.Table:
-    """A row for each operation, as `schema.DECIDED`.
+    """A row for each operation, as `schema.DECIDED`, coded.
 
     `key` and, where operations have ids of their own, `operation_id` are in the order of the operations. `as_of` is the
     end of the log that the verdicts are of.
     """
     columns = {
         S.OPERATION_ID: _operation_ids(rule, key, operations) if operation_id is None else _texts_of(operation_id),
-        S.RULE: pa.repeat(rule.name, len(key)),
+        S.RULE: _repeated(np.zeros(len(key), np.int32), [rule.name]),
         S.KEY: _texts_of(key),
         S.OPENED_AT: _times(operations.opened_at, time),
         S.DEADLINE: _times(verdicts.deadline, time),
-        S.OUTCOME: _texts_of(repeated(verdicts.ending, S.ENDINGS)),
+        S.OUTCOME: _repeated(verdicts.ending, S.ENDINGS),
         S.AT: _times(np.where(verdicts.ending == PENDING, NEVER, verdicts.at), time),
         S.WAITED_MS: pa.array(verdicts.at - operations.opened_at),
         S.MET_AT: _times(verdicts.met_at, time),
-        S.DECIDED_BY: _texts_of(repeated(*verdicts.decided_by)),
-        S.MISSING: _texts_of(repeated(*verdicts.missing)),
+        S.DECIDED_BY: _repeated(*verdicts.decided_by),
+        S.MISSING: _repeated(*verdicts.missing),
         S.CANCELLED_AT: pa.nulls(len(key), time) if rule.cancels is None else _times(verdicts.cancelled_at, time),
         S.AS_OF: _times(np.full(len(key), NEVER if as_of is None else as_of), time),
     }
-    fields = [f.with_type(time) if f.type == S.TIME else f for f in S.DECIDED]
-    return pa.table([columns[f.name].cast(f.type) for f in fields], schema=pa.schema(fields))
+    schema = S.coded(S.with_times(S.DECIDED, time))
+    return pa.table([columns[field.name] for field in schema], schema=schema)
+
+
+def plain(decided: pa.Table) -> pa.Table:
+    """The same rows, with texts for dictionaries: as people see them, and Spark."""
+    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in decided.schema.types]
+    pairs = zip(decided.schema, kinds, strict=True)
+    return decided.cast(pa.schema([field.with_type(kind) for field, kind in pairs]))
+
+
+def _repeated(codes: NDArray[Any], texts: Sequence[str]) -> pa.DictionaryArray:
+    """The text of each code, null where that is below 0; some texts may be the same."""
+    names = pa.array(texts, pa.string()).dictionary_encode()
+    is_null = codes < 0
+    if len(names.dictionary) < len(texts):
+        codes = np.append(names.indices.to_numpy(), 0)[codes]
+    indices = pa.array(codes.astype(np.int32, copy=False), mask=is_null if is_null.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, names.dictionary)
 
 
 def _operation_ids(rule: Rule, key: pa.Array, operations: Operations) -> pa.ChunkedArray:

@@ -5,7 +5,6 @@ What is here in NumPy and Arrow gives the same, to the last bit: the shard of a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,6 +96,13 @@ def coded(texts: pa.Array, rows: RowNumbers | None = None) -> tuple[NDArray[np.i
     return code, texts_of(*names)
 
 
+def taken(texts: pa.Array, rows: RowNumbers) -> pa.Array:
+    """The texts in these rows, of which none comes twice. Arrow's own `take` is made for rows near each other."""
+    if core is None or texts.null_count:
+        return texts.take(pa.array(rows))
+    return texts_of(*core.taken(*bounds_and_bytes(texts), rows))
+
+
 def joined(before: str, texts: pa.Array, numbers: Ints, ordinals: Ints) -> pa.Array:
     """before/text/number, and #ordinal after it where that is more than 1."""
     if core is not None:
@@ -110,16 +116,6 @@ def joined(before: str, texts: pa.Array, numbers: Ints, ordinals: Ints) -> pa.Ar
         numbered = pc.binary_join_element_wise(written, ordinal, pa.scalar("#", _LARGE))
         written = pc.if_else(pa.array(is_later), numbered, written)
     return written
-
-
-def repeated(codes: NDArray[Any], texts: Sequence[str]) -> pa.Array:
-    """The text of each code, null where that is below 0."""
-    few = pa.array(texts, pa.string())
-    is_null = codes < 0
-    if core is not None:
-        ends, data = core.repeated(codes, *bounds_and_bytes(few))
-        return texts_of(_narrow(ends), data, is_null if is_null.any() else None)
-    return few.take(pa.array(codes, mask=is_null))
 
 
 def _narrow(bounds: Ints) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...rules import Condition, Group, Leaf, Never, Rule
 from ...rules.account import Progress, missing_text
+from .._build import core
 from .alive import Chains
 from .columns import NEVER, Events, Lanes
 from .evidence import Evidence, Operations, evidence
@@ -85,6 +86,10 @@ def verdict(
     met_at: Ints, cancelled_at: Ints, deadline: Ints, as_of: int | None = None
 ) -> tuple[NDArray[np.int8], Ints]:
     """As `law.verdict`: at the same instant completed before cancelled before expired; what ends later is pending."""
+    if core is not None:
+        columns = map(np.ascontiguousarray, (met_at, cancelled_at, deadline))
+        endings, times = core.verdict(*columns, NEVER if as_of is None else as_of)
+        return endings, times
     is_completed = (met_at <= deadline) & (met_at <= cancelled_at)
     is_cancelled = ~is_completed & (cancelled_at <= deadline)
     ending = np.where(is_completed, COMPLETED, np.where(is_cancelled, CANCELLED, EXPIRED)).astype(np.int8)

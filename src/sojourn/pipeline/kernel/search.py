@@ -58,17 +58,13 @@ def order_by(major: NDArray[Any], minor: NDArray[Any]) -> Ints:
     return order if then is None else order[then]
 
 
-def ascending(values: NDArray[Any], rows: RowNumbers | None = None) -> Ints | None:
-    """The places of the values, or of those in `rows`, in ascending order; None if they are in it already.
+def ascending(values: NDArray[Any]) -> Ints | None:
+    """The places of the values in ascending order; None if they are in it already.
 
     Equal ones stay as they are.
     Where there are long runs, as in logs, NumPy merges them. Elsewhere its sort by digits, which it has for 16 bits,
     takes half as long as comparing, even three times over.
     """
-    if rows is not None:
-        if core is not None and core.ascends(values, rows):
-            return None
-        values = values[rows]
     falls = int(np.count_nonzero(values[1:] < values[:-1]))
     if not falls:
         return None
@@ -83,22 +79,36 @@ def ascending(values: NDArray[Any], rows: RowNumbers | None = None) -> Ints | No
     return order
 
 
-def placed(
-    codes: NDArray[Any], size: int, sequence: Ints | None = None, rows: RowNumbers | None = None
-) -> tuple[RowNumbers, Ints]:
+def placed(codes: NDArray[Any], size: int, sequence: Ints | None = None) -> tuple[RowNumbers, Ints]:
     """Rows by their codes, which are below `size`, and where those of each code start; then the number of rows.
 
-    Those of one code come as they are, or in their `sequence`. They are known by their places, or by `rows`.
+    Those of one code come as they are, or in their `sequence`.
     """
     check_rows(len(codes))
     if core is not None:
-        order, starts = core.placed(codes, size, sequence, rows)
+        order, starts = core.placed(codes, size, sequence)
         return order, starts
     order = ascending(codes if sequence is None else codes[sequence])
     order = np.arange(len(codes)) if order is None else order
     order = order if sequence is None else sequence[order]
     starts = np.append(0, np.cumsum(np.bincount(codes, minlength=size)))
-    return (order.astype(np.int32) if rows is None else rows[order]), starts
+    return order.astype(np.int32), starts
+
+
+def placed_in_time(codes: NDArray[Any], size: int, at: Ints) -> tuple[RowNumbers, Ints]:
+    """The same, those of one code in the order of their times: often they are, as they come."""
+    order, starts = placed(codes, size)
+    return (order, starts) if ascends(at, order, starts) else placed(codes, size, ascending(at))
+
+
+def ascends(values: NDArray[Any], order: RowNumbers, starts: Ints) -> bool:
+    """Whether values never fall, in this order, from one start to the next."""
+    if core is not None:
+        return bool(core.ascends(values, order, starts))
+    ordered = values[order]
+    has_fallen = np.append(ordered[1:] < ordered[:-1], [False])
+    has_fallen[starts[1:] - 1] = False
+    return not has_fallen.any()
 
 
 def check_rows(count: int) -> None:

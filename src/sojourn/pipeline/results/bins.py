@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .._build import core
+
 Ints = NDArray[np.int64]
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -18,7 +20,7 @@ WIDTHS = (1, 10, 100, SECOND, 10 * SECOND, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, 
 MOST = 16_384
 """How many intervals may hold something before they are made wider. Values on a coarse grid stay exact."""
 
-_SAMPLE = 32_768
+_NEAR = 32_768
 
 
 class Grid:
@@ -37,8 +39,11 @@ class Grid:
         """The number of the interval that each value lies in: [start(n), start(n + 1))."""
         if level == 0:
             return values
+        parts = self._parts[level - 1]
+        if core is not None:
+            return np.asarray(core.interval_places(np.ascontiguousarray(values), *parts))
         sign = values >> 63  # -1 below 0: there ~value counts from 0 upwards, and so do the intervals
-        return self._parts[level - 1].place(values ^ sign) ^ sign
+        return parts.place(values ^ sign) ^ sign
 
     def start(self, places: Ints, level: int) -> Ints:
         """Where an interval starts. The intervals below 0 are the mirror image of those above."""
@@ -81,12 +86,12 @@ GRID = Grid()
 class Encoded(NamedTuple):
     """Values, each with its class, by the interval that it lies in.
 
-    `places` are the intervals, in no order; `codes` index them, value by value.
+    `places` are intervals in their order, some of which may hold nothing; `codes` index them, value by value.
     """
 
     level: int
     places: Ints
-    codes: NDArray[np.int32]
+    codes: Ints
     classes: Ints
     number_of_classes: int
 
@@ -97,21 +102,42 @@ def encoded(values: Ints, classes: Ints, number_of_classes: int) -> Encoded:
     return Encoded(level, places, codes, classes, number_of_classes)
 
 
-def _encoded_as_fits(values: Ints) -> tuple[int, Ints, NDArray[np.int32]]:
-    sample = values[:: max(1, len(values) // _SAMPLE)]
+def _encoded_as_fits(values: Ints) -> tuple[int, Ints, Ints]:
     last = GRID.levels - 1
     for level in range(last):
-        if len(np.unique(GRID.place(sample, level))) > MOST:
-            continue  # and so has the whole
-        places, codes = _encoded(values, level)
-        if len(places) <= MOST:
-            return level, places, codes
-    return last, *_encoded(values, last)
+        if _may_fit(values, level):
+            places, codes = _encoded(GRID.place(values, level))
+            if len(places) <= MOST or np.count_nonzero(np.bincount(codes)) <= MOST:
+                return level, places, codes
+    return last, *_encoded(GRID.place(values, last))
 
 
-def _encoded(values: Ints, level: int) -> tuple[Ints, NDArray[np.int32]]:
-    names = pa.array(GRID.place(values, level)).dictionary_encode()
-    return names.dictionary.to_numpy(), names.indices.to_numpy()
+def _may_fit(values: Ints, level: int) -> bool:
+    """Whether so few places may hold all values: not if some of the values need more."""
+    few = _places_of_some(values, level, 2 * MOST)
+    return few <= MOST // 4 or (few <= MOST and _places_of_some(values, level, 8 * MOST) <= MOST)
+
+
+def _places_of_some(values: Ints, level: int, size: int) -> int:
+    """How many different places about so many of the values lie in."""
+    return len(pa.array(GRID.place(values[:: max(1, len(values) // size)], level)).unique())
+
+
+def _encoded(found: Ints) -> tuple[Ints, Ints]:
+    """The different places, and the index of each. If they are near each other, all from the first to the last."""
+    low, high = _ends(found)
+    if high - low < _NEAR:
+        return np.arange(low, high + 1), found - low
+    names = pa.array(found).dictionary_encode()
+    different = names.dictionary.to_numpy()
+    order = np.argsort(different)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return different[order], rank[names.indices.to_numpy()]
+
+
+def _ends(found: Ints) -> tuple[int, int]:
+    return (int(found.min()), int(found.max())) if len(found) else (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +159,9 @@ class Bins:
     @staticmethod
     def counted(values: Encoded) -> Bins:
         number = values.number_of_classes
-        counts = np.bincount(values.codes * number + values.classes, minlength=len(values.places) * number)
-        order = np.argsort(values.places)
-        return Bins(values.level, values.places[order], counts.reshape(-1, number)[order])
+        counts = _counted(values.codes, len(values.places), values.classes, number)
+        occurring = np.flatnonzero(counts.any(axis=1))
+        return Bins(values.level, values.places[occurring], counts[occurring])
 
     @property
     def starts(self) -> Ints:
@@ -167,6 +193,13 @@ class Bins:
         """The rows of equal `places` added up."""
         distinct, counts = summed(places, self.counts)
         return replace(self, places=distinct, counts=counts)
+
+
+def _counted(codes: Ints, size: int, classes: Ints, number: int) -> Ints:
+    """How often each class occurs under each code."""
+    if core is not None:
+        return np.asarray(core.counted(codes, classes, size, number))
+    return np.bincount(codes * number + classes, minlength=size * number).reshape(-1, number)
 
 
 def summed(names: Ints, counts: Ints) -> tuple[Ints, Ints]:

@@ -31,7 +31,7 @@ class Cells:
         rows = labels * number_of_places + values.codes
         counted, counts = _counted(rows, values, number_of_labels * number_of_places)
         cells = Cells(values.level, counted // number_of_places, values.places[counted % number_of_places], counts)
-        return cells._summed()._fitted()
+        return cells._fitted()
 
     def plus(self, other: Cells) -> Cells:
         """All counts together, as coarse as the coarser of the two; the labels mean the same in both."""

@@ -34,15 +34,14 @@ class Named(Mapping[str, Counts]):
     def of(names: pa.ChunkedArray, status: Ints, spells: Encoded | None = None) -> Named:
         """The operations, each under its name; without those that have none."""
         encoded = pc.dictionary_encode(names).combine_chunks()
-        order = pc.sort_indices(encoded.dictionary).to_numpy()
-        number = len(order)
-        rank = np.full(number + 1, number)
-        rank[order] = np.arange(number)
-        label = rank[pc.fill_null(encoded.indices, number).to_numpy()]
-        counts = np.bincount(label * len(STATUSES) + status, minlength=(number + 1) * len(STATUSES))
-        cells = None if spells is None else Cells.of(label, number, spells)
-        texts = encoded.dictionary.take(pa.array(order)).to_pylist()
-        return Named(texts, counts.reshape(-1, len(STATUSES))[:number], cells)._limited()
+        size = len(encoded.dictionary)
+        code = pc.fill_null(encoded.indices, size).to_numpy()
+        counts = np.bincount(code * len(STATUSES) + status, minlength=(size + 1) * len(STATUSES))
+        counts = counts.reshape(-1, len(STATUSES))[:size]
+        occurring = np.flatnonzero(counts.any(axis=1))  # a dictionary may have names that nobody has
+        places = occurring[pc.sort_indices(encoded.dictionary.take(pa.array(occurring))).to_numpy()]
+        texts = encoded.dictionary.take(pa.array(places)).to_pylist()
+        return Named(texts, counts[places], _cells(code, size, places, spells))._limited()
 
     def __getitem__(self, name: str) -> Counts:
         return Counts(*self._counts[self._places[name]].tolist())
@@ -89,3 +88,12 @@ class Named(Mapping[str, Counts]):
         kept = sorted(opened, key=lambda name: (name != OTHERS, -opened[name], name))[:MOST_NAMES]
         others = dict.fromkeys(opened.keys() - set(kept), OTHERS)
         return self._under(sorted({*kept, OTHERS}), others)
+
+
+def _cells(code: Ints, size: int, places: Ints, spells: Encoded | None) -> Cells | None:
+    """Durations by name, where each has a code below `size`, or that for none; the names are in these places."""
+    if spells is None:
+        return None
+    label = np.full(size + 1, len(places))
+    label[places] = np.arange(len(places))
+    return Cells.of(label[code], len(places), spells)

@@ -110,12 +110,12 @@ def _ms_or_never(times: pa.ChunkedArray, end: int | None) -> Ints:
     return np.where(is_never if end is None else is_never | (ms > end), NEVER, ms)
 
 
-_STATUS_OF = np.zeros(len(S.ENDINGS), np.int64)
-_STATUS_OF[[COMPLETED, CANCELLED, PENDING]] = status_of.COMPLETED, status_of.CANCELLED, status_of.PENDING
-_STATUS_OF[EXPIRED] = status_of.NEVER_MET
+_STATUS_OF = np.zeros((2, len(S.ENDINGS)), np.int64)
+_STATUS_OF[:, [COMPLETED, CANCELLED, PENDING]] = status_of.COMPLETED, status_of.CANCELLED, status_of.PENDING
+_STATUS_OF[:, EXPIRED] = status_of.NEVER_MET, status_of.MET_LATE
 
 
 def _status(ending: NDArray[np.int8], met_at: Ints) -> Ints:
-    status = _STATUS_OF[ending]
-    status[(ending == EXPIRED) & (met_at < NEVER)] = status_of.MET_LATE
+    is_met = (met_at < NEVER).view(np.int8)
+    status: Ints = _STATUS_OF.ravel()[is_met * np.int8(len(S.ENDINGS)) + ending]
     return status

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame
 from ...errors import SourceError
 from ...rules import AsOf, Rule
 from .. import schema as S  # noqa: N812  (as F for Spark's functions)
-from ..outlet import REPEATED, Basket, TableFile
+from ..outlet import Basket, TableFile
 from ..phases import Phases
 from ..results.deadlines import Deadline
 from ..results.tally import Tallies, merged, tally
@@ -33,8 +33,8 @@ DELIVERED = f"{FILE} string, {TALLY} binary, {SECONDS} map<string, double>"
 
 ATTEMPTS = "_attempts"
 
-SCHEMA = pa.schema([field.with_type(TIME) if field.type == S.TIME else field for field in S.OUTCOMES])
-"""An outcome table as Spark has it."""
+SCHEMA = S.coded(S.with_times(S.OUTCOMES, TIME))
+"""An outcome table with times as Spark has them."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Deliver:
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         phases = Phases()
         path = None if self.folder is None else str(Path(self.folder, ATTEMPTS, f"{uuid4().hex}.parquet"))
-        file = None if path is None else TableFile(path, SCHEMA, REPEATED)
+        file = None if path is None else TableFile(path, SCHEMA)
         basket = Basket(self._tally, file, phases, only_ended=self.only_ended)
         start = perf_counter()
         for batch in self.decide(batches):
@@ -125,4 +125,4 @@ def _put_in_place(files: list[str], folder: Path) -> None:
                 "name a folder that all machines of the cluster share"
             ) from None
     if not files:
-        TableFile(str(folder / "part-00000.parquet"), SCHEMA, REPEATED).close()
+        TableFile(str(folder / "part-00000.parquet"), SCHEMA).close()

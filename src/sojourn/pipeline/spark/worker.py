@@ -25,6 +25,7 @@ from ..columns.operations import (
     latest_of,
     usable_operations,
 )
+from ..columns.outcomes import plain
 from ..columns.quarantine import set_aside
 from ..columns.texts import hashes
 from ..deal import shards_of, shards_of_hashes
@@ -51,6 +52,17 @@ class Named:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         return self.work(batch.rename_columns(self.names) for batch in batches)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """In a task: gives Spark texts for dictionaries, which it does not know."""
+
+    work: Work
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in self.work(batches):
+            yield from plain(pa.Table.from_batches([batch])).to_batches()
 
 
 class Reader(ABC):

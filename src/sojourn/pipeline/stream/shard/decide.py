@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...columns.outcomes import outcome_table
+from ...columns.outcomes import outcome_table, plain
 from ...kernel import (
     COMPLETED,
     EXPIRED,
@@ -165,7 +165,7 @@ def _outcomes(groups: Groups, opened: Opened, verdicts: Verdicts, is_told: Flags
     )
     operations = Operations(group, opened_at, deadline, ordinal, since)
     table = outcome_table(groups.shape.rule, operations, ended, groups.key.take(pa.array(group)), time=TIME)
-    return table.select(OUTCOMES.names)
+    return plain(table.select(OUTCOMES.names))
 
 
 def _kept(
