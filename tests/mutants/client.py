@@ -8,6 +8,12 @@ ROOM = "src/sojourn/service/client"
 
 MUTANTS = [
     Mutant(
+        "of many, some may be refused",
+        f"{ROOM}/verbs.py",
+        '"/v1/batch?atomic=true"',
+        '"/v1/batch"',
+    ),
+    Mutant(
         "signals have no ids of their own",
         f"{ROOM}/verbs.py",
         "signal_shape(row, checked_id(given) or uuid4().hex, at)",

@@ -74,6 +74,24 @@ MUTANTS = [
         "        yield from [error] * len(run)\n",
     ),
     Mutant(
+        "an atomic batch may have anything in it",
+        f"{ROOM}/routes/atomic.py",
+        "    _check_alike(asked)\n",
+        "",
+    ),
+    Mutant(
+        "an atomic batch goes on without a line that makes no sense",
+        f"{ROOM}/routes/batch.py",
+        "            raise atomic.refused_by(one, len(asked) + 1)\n",
+        "            continue\n",
+    ),
+    Mutant(
+        "signals of an atomic batch are refused one by one",
+        f"{ROOM}/routes/atomic.py",
+        "signalling(service.verbs, cast(Sequence[Signal], asked))",
+        "lambda stamp: sum(signalling(service.verbs, [cast(Signal, one)])(stamp) for one in asked)",
+    ),
+    Mutant(
         "a rule in use is replaced",
         f"{ROOM}/acts.py",
         "        if number is not None and not replace and",
