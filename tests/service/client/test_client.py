@@ -343,3 +343,16 @@ def test_the_client_needs_the_standard_library_only() -> None:
         "sj.connect_async('http://127.0.0.1:1').close()\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_callback_that_wants_to_leave_keeps_nobody_from_hearing_what_follows(
+    scene: RemoteScene, caplog: pytest.LogCaptureFixture
+) -> None:
+    def leave(wait: Any) -> None:
+        raise SystemExit
+
+    first = scene.wait("a", callback=leave)
+    scene.wait("b", id="b")
+    assert scene.hub.signal_many([("a", "paid"), ("b", "paid")]) == 2
+    assert (first.outcome, scene.told) == ("completed", [("b", "completed", 0)])
+    assert "raised an exit in the thread of the client" in caplog.text

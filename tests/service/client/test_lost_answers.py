@@ -168,9 +168,7 @@ def test_outcomes_that_left_the_log_before_the_stream_was_back_are_asked_for(sce
 
 
 def test_a_full_hub_is_said_at_once(tmp_path: Any) -> None:
-    from sojourn.service.settings import Limits  # noqa: PLC0415
-
-    scene = RemoteScene(tmp_path, limits=Limits(pending=1))
+    scene = RemoteScene(tmp_path, max_pending=1)
     try:
         scene.wait("a")
         scene.hub._transport._pause = lambda seconds: pytest.fail("it would be asked again")
