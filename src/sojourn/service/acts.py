@@ -81,7 +81,7 @@ def _refuse_to_replace(state: State, name: str) -> None:
             409,
             "rule in use",
             f"rule {name!r} is another one, and waits that have it are pending; let them end, use another name, or ask "
-            "with ?replace=true: then it is for the waits that follow",
+            "with PUT /v1/rules/{name}?replace=true: then it is for the waits that follow",
             "name",
         )
 
