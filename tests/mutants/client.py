@@ -8,6 +8,12 @@ ROOM = "src/sojourn/service/client"
 
 MUTANTS = [
     Mutant(
+        "an exit in a callback ends the stream",
+        f"{ROOM}/events.py",
+        "        except (SystemExit, KeyboardInterrupt):\n",
+        "        except ZeroDivisionError:\n",
+    ),
+    Mutant(
         "of many, some may be refused",
         f"{ROOM}/verbs.py",
         '"/v1/batch?atomic=true"',

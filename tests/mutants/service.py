@@ -74,6 +74,18 @@ MUTANTS = [
         "        yield from [error] * len(run)\n",
     ),
     Mutant(
+        "a wait that a remembered signal has completed is answered as pending",
+        f"{ROOM}/routes/waits.py",
+        "    if shape is None and wait.done():\n",
+        "    if False:\n",
+    ),
+    Mutant(
+        "a refusal speaks of Python",
+        f"{ROOM}/problems.py",
+        "        detail = detail.replace(in_python, words)\n",
+        "        pass\n",
+    ),
+    Mutant(
         "an atomic batch may have anything in it",
         f"{ROOM}/routes/atomic.py",
         "    _check_alike(asked)\n",
