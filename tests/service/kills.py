@@ -1,9 +1,10 @@
 """`python -m tests.service.kills N [--seed S] [--rate R]`: a service under load is killed N times; clients ask again.
 
 The load is open loop: stories begin on a schedule, so many per second, whether those before them were answered or not,
-and one that is late is still told. A story opens a wait and signals it, cancels it or leaves it, and repeats each
-request until it is answered: everything has an id, so that is safe. One client follows the outcomes from its cursor.
-The oracle knows what was answered: each acknowledged wait ends once, as it must, and the follower hears of it once.
+and one that is late is still told. A story opens a wait and signals it, cancels it or leaves it, or opens some waits as
+one atomic batch. It repeats each request until it is answered: everything has an id, so that is safe. When a batch is
+repeated, all of it is there already, or nothing. One client follows the outcomes from its cursor. The oracle knows what
+was answered: each acknowledged wait ends once, as it must, and the follower hears of it once.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ LIFE_S = (0.5, 3.0)
 PAUSE_S = (0.05, 0.25)
 """Before a request is repeated: so that hundreds who wait do not keep a service from starting."""
 TIMEOUT_S = 20
-ENDINGS = {"signal": "completed", "cancel": "cancelled", "expire": "expired", "leave": "pending"}
+ENDINGS = {"signal": "completed", "cancel": "cancelled", "expire": "expired", "leave": "pending", "batch": "expired"}
+BATCH = 20
+"""Waits of an atomic batch."""
 
 
 class Story(NamedTuple):
@@ -69,18 +72,26 @@ class World:
             try:
                 status, text = await asyncio.wait_for(exchange(self.port, method, path, body), TIMEOUT_S)
                 if status != 503:
-                    return status, json.loads(text)
+                    return status, json_of(text, is_lines(body))
             except (OSError, EOFError, TimeoutError, ValueError):
                 pass  # refused, cut off, or half an answer
             self.retries += 1
             await asyncio.sleep(self.random.uniform(*PAUSE_S))
 
 
+def is_lines(body: Any) -> bool:
+    return isinstance(body, bytes)
+
+
+def json_of(text: bytes, has_lines: bool) -> Any:
+    return [json.loads(line) for line in text.splitlines()] if has_lines else json.loads(text)
+
+
 async def exchange(port: int, method: str, path: str, body: Any) -> tuple[int, bytes]:
     """One request on a connection of its own."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        data = b"" if body is None else json.dumps(body).encode()
+        data = body if is_lines(body) else b"" if body is None else json.dumps(body).encode()
         head = (
             f"{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {len(data)}\r\n\r\n"
         )
@@ -97,7 +108,7 @@ def schedule(random: Random, begin_s: float, rate: int) -> Iterator[Story]:
     number = 0
     while True:
         deed = random.choice(list(ENDINGS))
-        within_ms = random.randint(*SHORT_MS) if deed == "expire" else LONG_MS
+        within_ms = random.randint(*SHORT_MS) if ENDINGS[deed] == "expired" else LONG_MS
         yield Story(f"w{number}", deed, within_ms, begin_s + number / rate)
         number += 1
 
@@ -119,9 +130,7 @@ async def arrivals(world: World, rate: int) -> None:
 
 
 async def tell(world: World, story: Story) -> None:
-    body = {"key": story.id, "until": "done", "within": story.within_ms, "payload": story.id}
-    status, answer = await world.ask("PUT", f"/v1/waits/{story.id}", body)
-    assert status in (200, 201), (status, answer)
+    ids = await (open_batch if story.deed == "batch" else open_wait)(world, story)
     world.late_s.append(asyncio.get_running_loop().time() - story.due_s)
     if story.deed == "signal":
         signal = {"key": story.id, "kind": "done", "id": f"signal-{story.id}"}
@@ -130,7 +139,27 @@ async def tell(world: World, story: Story) -> None:
     elif story.deed == "cancel":
         status, answer = await world.ask("DELETE", f"/v1/waits/{story.id}")
         assert answer["wait"]["status"] == "cancelled", answer
-    world.expected[story.id] = ENDINGS[story.deed]
+    world.expected |= dict.fromkeys(ids, ENDINGS[story.deed])
+
+
+def wait_shape(story: Story, wait_id: str) -> dict[str, Any]:
+    return {"id": wait_id, "key": wait_id, "until": "done", "within": story.within_ms, "payload": wait_id}
+
+
+async def open_wait(world: World, story: Story) -> list[str]:
+    status, answer = await world.ask("PUT", f"/v1/waits/{story.id}", wait_shape(story, story.id))
+    assert status in (200, 201), (status, answer)
+    return [story.id]
+
+
+async def open_batch(world: World, story: Story) -> list[str]:
+    ids = [f"{story.id}-{i}" for i in range(BATCH)]
+    lines = b"\n".join(json.dumps({"wait": wait_shape(story, wait_id)}).encode() for wait_id in ids)
+    status, answers = await world.ask("POST", "/v1/batch?atomic=true", lines)
+    assert status == 200, answers
+    statuses = {answer["status"] for answer in answers}
+    assert statuses in ({200}, {201}), f"{story.id}: some were there and some were not"
+    return ids
 
 
 async def follow(world: World) -> None:
