@@ -201,6 +201,18 @@ def test_shift_gives_all_of_a_rule_more_time(scene: Scene) -> None:
     scene.check()
 
 
+def test_no_shift_is_longer_than_a_hundred_years(scene: Scene) -> None:
+    wait = scene.hub.wait("k", "paid", 2**62 - 1)
+    with pytest.raises(sj.RuleError, match="more than a hundred years"):
+        scene.hub.shift(key_prefix="k", by=2**62 - 1)
+    for _ in range(3):
+        assert scene.hub.shift(key_prefix="k", by="36525 days") == 1
+    found = scene.hub.get(wait.id)
+    assert found is not None
+    assert found.deadline < 2**63
+    scene.check()
+
+
 def test_a_rule_registered_again_is_for_the_waits_that_follow(scene: Scene) -> None:
     scene.hub.register(SHIPPED)
     old = scene.hub.wait("k", rule="shipped")
