@@ -71,7 +71,7 @@ million: $(READY) ## The dashboard with a million pending waits, in a browser: f
 soak: $(READY)  ## A durable hub, an hour of load in virtual time: constant memory, bounded disk; a stream, thirty days: constant state
 	$(BIN)/python -m pytest -m soak tests/durable tests/stream
 
-load: $(READY)  ## The service: killed under load N times (20) with clients that ask again, ten thousand streams, many examples
+load: $(READY)  ## The service: killed under an open-loop load N times (20), clients ask again, ten thousand streams, many examples
 	$(BIN)/python -m tests.service.kills $(or $(N),20) $(if $(SEED),--seed $(SEED))
 	SCHEMA_EXAMPLES=200 $(BIN)/python -m pytest -m 'load or not load' tests/service/test_load.py tests/service/test_schema.py
 

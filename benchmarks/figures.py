@@ -55,6 +55,7 @@ COMMANDS = {
     "sojourn-spark": "`sojourn replay` on Spark, `local[2]`",
     "sojourn-spark-report": "the same with `--report` and `--what-if`",
 }
+SERVICES = ("sojourn", "starlette_sqlite")
 ENGINES = ("sojourn-local", "duckdb", "polars", "sojourn-spark", "spark-sql")
 
 
@@ -201,6 +202,26 @@ def durable() -> str:
     )
 
 
+def service() -> str:
+    """What a service answers over HTTP; nothing, as long as it has not been measured."""
+    if not _is_measured("service"):
+        return ""
+    found = _measured("service")
+
+    def of(op: str, n: int, field: str = "ns", peer: str = "sojourn") -> float | None:
+        return found.get(peer, n, op, field, workload="service")
+
+    put, by_hand = of("put", 64), of("put", 64, peer="starlette_sqlite")
+    rows = [
+        ["waits per second, one per request, 64 connections", _per_second(put), ratio(by_hand, put)],
+        ["the same, until one is answered, p99, ms", *(_short(of("put", 64, "p99_ms", peer)) for peer in SERVICES)],
+        ["waits per second, in batches of 1,000", _per_second(of("batch", 1_000)), ""],
+        ["5,000 expiries per second: late on an event stream, p99, ms", _short(of("lateness", 5_000, "p99_ms")), ""],
+        ["from its start until ready, 1,000,000 pending, s", _seconds(of("start", 1_000_000)), ""],
+    ]
+    return _markdown(["", "sojourn serve", "Starlette and SQLite by hand"], rows)
+
+
 def summary() -> str:
     """The first table of the README; what the kernel does alone is in it only until commands have been measured."""
     timer, purgatory, batch, stream = (_measured(name) for name in ("timer", "purgatory", "batch", "stream"))
@@ -239,6 +260,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "micro_batch": micro_batch,
     "more_rules": more_rules,
     "durable": durable,
+    "service": service,
     "summary": summary,
 }
 

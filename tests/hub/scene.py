@@ -86,5 +86,9 @@ class Scene:
         """Pending, completed, expired, cancelled."""
         return self.hub.stats()[:4]
 
+    def watched(self) -> int:
+        """How many keys pending waits are on, each counted for itself."""
+        return int(self.hub._waits.watched)
+
     def check(self) -> None:
         check(self.hub)

@@ -10,7 +10,6 @@ import pytest
 
 from hub.scene import Scene
 from sojourn import all_of
-from support import Build
 
 ENDS: dict[str, Callable[[Scene, Any], object]] = {
     "completed": lambda scene, wait: scene.hub.signal("k", "paid"),
@@ -121,8 +120,8 @@ def test_an_exit_in_a_callback_goes_on_when_the_other_waits_have_been_told(scene
     assert scene.hub.timer._is_open == (end == "signal")
 
 
-def test_without_a_handler_errors_go_to_the_log(build: Build, caplog: pytest.LogCaptureFixture) -> None:
-    scene = Scene(build, on_error=lambda wait, error: stumble(wait))
+def test_without_a_handler_errors_go_to_the_log(make_scene: Any, caplog: pytest.LogCaptureFixture) -> None:
+    scene = make_scene(on_error=lambda wait, error: stumble(wait))
     scene.wait(callback=lambda wait: {}["missing"])
     scene.signal("k", "paid")
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [KeyError, ZeroDivisionError]

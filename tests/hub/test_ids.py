@@ -9,21 +9,21 @@ import pytest
 
 from hub.scene import Scene
 from sojourn import Rule, all_of, seen, total
-from support import Build
 
 REMEMBER_MS = 50
 
 
 @pytest.fixture
-def remembering(build: Build) -> Scene:
-    return Scene(build, remember=REMEMBER_MS)
+def remembering(make_scene: Any) -> Scene:
+    scene: Scene = make_scene(remember=REMEMBER_MS)
+    return scene
 
 
 def test_waiting_twice_with_the_same_id_is_the_same_wait(scene: Scene) -> None:
     wait = scene.wait(id="x")
     assert scene.wait(id="x") is wait
     assert scene.wait("other key", "other kind", 7, id="x") is wait
-    assert (scene.counts()[0], scene.hub._waits.watched, wait.deadline) == (1, 1, 100)
+    assert (scene.counts()[0], scene.watched(), wait.deadline) == (1, 1, 100)
     scene.signal("k", "paid")
     assert scene.told == [("x", "completed", 0)] * 3
 
@@ -68,8 +68,8 @@ def test_an_id_that_cannot_be_compared_any_more_keeps_nobody_from_being_told(sce
     assert (scene.told, scene.errors, len(scene.hub._waits._ids)) == ([(wait.id, "completed", 0)], [], 0)
 
 
-def test_ids_leave_nothing_behind(build: Build) -> None:
-    for scene in (Scene(build), Scene(build, remember=REMEMBER_MS)):
+def test_ids_leave_nothing_behind(make_scene: Any) -> None:
+    for scene in (make_scene(), make_scene(remember=REMEMBER_MS)):
         for i in range(200):
             scene.hub.wait(i, "paid", 100, id=i)
             scene.hub.signal(i, "paid")

@@ -14,7 +14,6 @@ import pytest
 from hub.scene import Scene
 from sojourn import AsyncHub, HubFullError, RuleError, recipes
 from sojourn.recipes import Barrier, Batcher, DeadMansSwitch, DelayedFuture, LowWaterMark, Quorum, Readiness
-from support import Build
 
 RUN_THE_EXAMPLES = """
 import doctest, sojourn.recipes, sojourn.timer
@@ -138,8 +137,8 @@ def test_closing_the_hub_delivers_what_has_gathered(scene: Scene) -> None:
     assert batches.delivered == [(0, ["a"])]
 
 
-def test_an_item_that_finds_no_room_is_refused_and_not_kept(build: Build) -> None:
-    scene = Scene(build, max_pending=0)
+def test_an_item_that_finds_no_room_is_refused_and_not_kept(make_scene: Any) -> None:
+    scene = make_scene(max_pending=0)
     batches = Batches(scene)
     with pytest.raises(HubFullError):
         batches.add("a")
@@ -182,10 +181,10 @@ def test_two_batchers_may_share_a_key(scene: Scene) -> None:
     assert (one.delivered, other.delivered) == ([(11, ["a", "b"])], [(11, ["c"])])
 
 
-def test_batches_are_the_same_on_a_hub_that_remembers(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_the_same_on_a_hub_that_remembers(make_scene: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an earlier batch has counted is not counted again."""
     monkeypatch.setattr(recipes, "Lock", StrictLock)
-    scene = Scene(build, remember="1 s")
+    scene = make_scene(remember="1 s")
     batches = Batches(scene)
     batches.add(*"abcd")
     assert batches.delivered == [(0, ["a", "b", "c"])]
@@ -292,8 +291,8 @@ def test_a_part_that_nobody_awaits_is_an_error(scene: Scene) -> None:
         Readiness(scene.hub, "request", [], within=10)
 
 
-def test_a_part_that_was_ready_early_is_ready_on_a_hub_that_remembers(build: Build) -> None:
-    scene = Scene(build, remember="1 s")
+def test_a_part_that_was_ready_early_is_ready_on_a_hub_that_remembers(make_scene: Any) -> None:
+    scene = make_scene(remember="1 s")
     scene.hub.signal("request", "a")
     topics = Readiness(scene.hub, "request", ["a", "b"], within=10)
     assert topics.ready("b")
@@ -365,8 +364,8 @@ def test_a_delayed_future_that_is_cancelled_leaves_its_futures_alone(scene: Scen
     assert (told, request.late, awaited[1].done()) == (["cancelled"], (), False)
 
 
-def test_a_hub_that_remembers_keeps_nothing_of_futures_that_are_late(build: Build) -> None:
-    scene = Scene(build, remember="1 h")
+def test_a_hub_that_remembers_keeps_nothing_of_futures_that_are_late(make_scene: Any) -> None:
+    scene = make_scene(remember="1 h")
     awaited = futures(1)
     assert awaited[0].set_running_or_notify_cancel()
     delayed(scene, awaited)

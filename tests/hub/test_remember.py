@@ -8,18 +8,18 @@ import pytest
 
 from hub.scene import Scene
 from sojourn import Rule, all_of, reached, seen, total
-from support import Build
 
 KEEP_MS = 50
 
 
 @pytest.fixture
-def scene(build: Build) -> Scene:
-    return Scene(build, remember=f"{KEEP_MS} ms")
+def scene(make_scene: Any) -> Scene:
+    scene: Scene = make_scene(remember=f"{KEEP_MS} ms")
+    return scene
 
 
-def test_a_hub_forgets_by_default(build: Build) -> None:
-    scene = Scene(build)
+def test_a_hub_forgets_by_default(make_scene: Any) -> None:
+    scene = make_scene()
     scene.signal("k", "paid")
     assert not scene.wait("k").done()
     assert scene.hub.stats().remembered == 0
@@ -81,8 +81,8 @@ def test_signals_are_remembered_so_long_and_no_longer(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
-def test_no_more_than_so_many_are_remembered_the_oldest_going_first(build: Build, most: int) -> None:
-    scene = Scene(build, remember=KEEP_MS, remember_most=most)
+def test_no_more_than_so_many_are_remembered_the_oldest_going_first(make_scene: Any, most: int) -> None:
+    scene = make_scene(remember=KEEP_MS, remember_most=most)
     for i in range(5):
         scene.signal(f"k{i % 2}", f"kind{i}")
         assert scene.hub.stats().remembered == min(i + 1, most)
@@ -117,8 +117,8 @@ def test_a_remembered_beat_is_a_beat_at_the_opening(scene: Scene) -> None:
     assert scene.told == [("x", "expired", 15)]
 
 
-def test_a_wait_that_completes_at_once_is_not_in_anybodys_way(build: Build) -> None:
-    scene = Scene(build, remember=KEEP_MS, max_pending=1)
+def test_a_wait_that_completes_at_once_is_not_in_anybodys_way(make_scene: Any) -> None:
+    scene = make_scene(remember=KEEP_MS, max_pending=1)
     scene.signal("k", "paid")
     for _ in range(3):
         scene.wait("k")

@@ -9,7 +9,6 @@ import pytest
 
 from hub.scene import Scene
 from sojourn import Event, RuleError, all_of, any_of, reached, seen, total
-from support import Build
 
 
 def test_a_signal_that_nobody_waits_for_returns_0(scene: Scene) -> None:
@@ -26,9 +25,9 @@ def test_a_signal_that_completes_nobody_yet_returns_0(scene: Scene) -> None:
 
 
 def test_signal_many_signals_each_and_adds_up_whom_that_completed(scene: Scene) -> None:
-    scene.wait("k", id=1)
-    scene.wait("l", seen("ack", 2, "source"), id=2)
-    scene.wait("m", total("sent", at_least=5), id=3)
+    scene.wait("k", id="1")
+    scene.wait("l", seen("ack", 2, "source"), id="2")
+    scene.wait("m", total("sent", at_least=5), id="3")
     signals = [
         ("k", "paid"),
         ("l", "ack", "x"),
@@ -39,7 +38,7 @@ def test_signal_many_signals_each_and_adds_up_whom_that_completed(scene: Scene) 
     ]
     assert scene.hub.signal_many(signals) == 3
     scene.check()
-    assert [id for id, _, _ in scene.told] == [1, 2, 3]
+    assert [id for id, _, _ in scene.told] == ["1", "2", "3"]
 
 
 def test_signal_many_takes_any_iterable_and_none_is_none(scene: Scene) -> None:
@@ -78,9 +77,9 @@ BAD_VALUES = {
 @pytest.mark.parametrize("remember", [None, "1 s"], ids=["forgetful", "remembering"])
 @pytest.mark.parametrize(("until", "value", "reason"), BAD_VALUES.values(), ids=BAD_VALUES)
 def test_a_value_that_makes_no_sense_is_an_error_for_the_one_who_signals(
-    build: Build, until: Any, value: Any, reason: str, remember: str | None
+    make_scene: Any, until: Any, value: Any, reason: str, remember: str | None
 ) -> None:
-    scene = Scene(build, remember=remember)
+    scene = make_scene(remember=remember)
     innocent, wait = scene.wait("k", "a"), scene.wait("k", until)
     with pytest.raises(RuleError, match=reason) as failure:
         scene.hub.signal("k", "a", "x", value)

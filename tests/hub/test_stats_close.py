@@ -14,10 +14,10 @@ from support import Build
 
 def test_stats_count_every_outcome_once(scene: Scene) -> None:
     for i in range(9):
-        scene.wait(i, all_of("paid", "packed") if i % 2 else "paid", 100)
+        scene.wait(str(i), all_of("paid", "packed") if i % 2 else "paid", 100)
     assert scene.counts() == (9, 0, 0, 0)
     for i in range(4):
-        scene.hub.signal_many([(i, "paid"), (i, "packed")])
+        scene.hub.signal_many([(str(i), "paid"), (str(i), "packed")])
     assert scene.counts() == (5, 4, 0, 0)
     scene.hub.cancel(scene.hub.list()[0])
     assert scene.counts() == (4, 4, 0, 1)

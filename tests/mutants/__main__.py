@@ -213,7 +213,8 @@ def verdict(mutant: Mutant | None, stages: list[list[str]], tree: Path) -> Verdi
 
 
 def noticed_by(output: str) -> str:
-    failed = [line.split()[1] for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    lines = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    failed = [line.split()[1] for line in lines if ".py::" in line]  # others are lines of a log
     return failed[0].rpartition("/")[2] if failed else "the interpreter"
 
 

@@ -8,6 +8,18 @@ ROOM = "src/sojourn/service/client"
 
 MUTANTS = [
     Mutant(
+        "an exit in a callback ends the stream",
+        f"{ROOM}/events.py",
+        "        except (SystemExit, KeyboardInterrupt):\n",
+        "        except ZeroDivisionError:\n",
+    ),
+    Mutant(
+        "of many, some may be refused",
+        f"{ROOM}/verbs.py",
+        '"/v1/batch?atomic=true"',
+        '"/v1/batch"',
+    ),
+    Mutant(
         "signals have no ids of their own",
         f"{ROOM}/verbs.py",
         "signal_shape(row, checked_id(given) or uuid4().hex, at)",

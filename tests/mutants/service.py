@@ -74,6 +74,36 @@ MUTANTS = [
         "        yield from [error] * len(run)\n",
     ),
     Mutant(
+        "a wait that a remembered signal has completed is answered as pending",
+        f"{ROOM}/routes/waits.py",
+        "    if shape is None and wait.done():\n",
+        "    if False:\n",
+    ),
+    Mutant(
+        "a refusal speaks of Python",
+        f"{ROOM}/problems.py",
+        "        detail = detail.replace(in_python, words)\n",
+        "        pass\n",
+    ),
+    Mutant(
+        "an atomic batch may have anything in it",
+        f"{ROOM}/routes/atomic.py",
+        "    _check_alike(asked)\n",
+        "",
+    ),
+    Mutant(
+        "an atomic batch goes on without a line that makes no sense",
+        f"{ROOM}/routes/batch.py",
+        "            raise atomic.refused_by(one, len(asked) + 1)\n",
+        "            continue\n",
+    ),
+    Mutant(
+        "signals of an atomic batch are refused one by one",
+        f"{ROOM}/routes/atomic.py",
+        "signalling(service.verbs, cast(Sequence[Signal], asked))",
+        "lambda stamp: sum(signalling(service.verbs, [cast(Signal, one)])(stamp) for one in asked)",
+    ),
+    Mutant(
         "a rule in use is replaced",
         f"{ROOM}/acts.py",
         "        if number is not None and not replace and",

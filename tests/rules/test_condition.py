@@ -65,6 +65,10 @@ NAN = float("nan")
         (lambda: seen(""), "seen='' must be a text that is not empty"),
         (lambda: seen(3), "seen=3 must be a text that is not empty"),
         (lambda: seen("ack", 0), r"seen\('ack'\): times=0 must be a whole number of at least 1"),
+        (
+            lambda: seen("ack", 2**31),
+            r"must be a whole number of at least 1 and at most 2,147,483,647",
+        ),
         (lambda: seen("ack", 1.0), r"seen\('ack'\): times=1.0 must be a whole number"),
         (lambda: seen("ack", True), r"seen\('ack'\): times=True must be a whole number"),
         (lambda: seen("ack", 2, "key"), r"seen\('ack'\): distinct='key' is not known; allowed is \"source\""),

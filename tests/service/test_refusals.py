@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from service.scene import Scene, in_service, serving
@@ -146,3 +149,43 @@ async def test_a_wait_that_comes_back_from_the_folder_is_the_same(scene: Scene) 
     await scene.service.stop()
     async with serving(folder) as again:  # type: ignore[arg-type]
         assert (await again.ask("GET", "/v1/waits/a")).json() == opened
+
+
+HTTP_WORDS = {
+    "a rule nobody knows": ("PUT", "/v1/waits/a", {"key": "k", "rule": "none"}, "rule", "PUT /v1/rules/{name}"),
+    "no duration": ("PUT", "/v1/waits/a", {**PAID, "within": "soon"}, "within", 'as in "15 min"'),
+    "no condition": (
+        "PUT",
+        "/v1/waits/a",
+        {**PAID, "until": {"sean": "x"}},
+        "until",
+        '{"sean": "x"} is not a condition',
+    ),
+    "half a pair": ("POST", "/v1/signals", b'{"key": "\\ud800", "kind": "x"}', "key", "half a surrogate pair"),
+    "a payload too large": ("PUT", "/v1/waits/a", {**PAID, "payload": "x" * 70_000}, "payload", "65,536 are allowed"),
+    "an id of the hub's": ("PUT", "/v1/waits/%23a", PAID, "id", "use another one"),
+    "another wait": (
+        "PUT",
+        "/v1/waits/there",
+        {**PAID, "key": "l"},
+        "id",
+        "on 'order-1', by rule 'wait', within 1 h, with no",
+    ),
+    "one too many": ("PUT", "/v1/waits/a", PAID, None, "a larger --max-pending"),
+    "a rule in XML": ("PUT", "/v1/rules/r", "<rule/>", None, "content-type is application/toml, is not JSON"),
+    "no incident": ("POST", "/v1/incidents/99/undo", None, "number", "there is no incident 99"),
+}
+
+
+@pytest.mark.parametrize(("method", "path", "body", "field", "words"), HTTP_WORDS.values(), ids=HTTP_WORDS)
+def test_a_refusal_speaks_of_requests_and_not_of_python(
+    tmp_path: Path, method: str, path: str, body: Any, field: str | None, words: str
+) -> None:
+    @in_service(limits=Limits(pending=1))
+    async def test(scene: Scene) -> None:
+        assert (await scene.ask("PUT", "/v1/waits/there", {**PAID, "within": "1 h"})).status_code == 201
+        problem = (await scene.ask(method, path, body)).json()
+        assert (problem.get("field"), words in problem["detail"]) == (field, True), problem
+        assert not {"None", "()", "(...)"} & set(problem["detail"].split())
+
+    test(tmp_path)

@@ -207,3 +207,12 @@ async def test_counts_by_rule_are_kept_up(scene: Scene) -> None:
     stats = (await scene.ask("GET", "/v1/stats")).json()
     assert stats["rules"]["r"] == {"pending": 0, "completed": 1, "expired": 4, "cancelled": 1}
     assert (stats["pending"], stats["expired"]) == (0, 4)
+
+
+@in_service(remember="1 h")
+async def test_a_wait_that_comes_after_its_signal_is_answered_as_completed(scene: Scene) -> None:
+    await scene.ask("POST", "/v1/signals", {"key": "k", "kind": "paid"})
+    for wait_id, until in (("one", "paid"), ("two", {"all_of": ["paid"]})):
+        answer = await scene.ask("PUT", f"/v1/waits/{wait_id}", {"key": "k", "until": until, "within": "1 h"})
+        assert (answer.status_code, answer.json()["status"]) == (201, "completed")
+        assert answer.json() == (await scene.ask("GET", f"/v1/waits/{wait_id}")).json()

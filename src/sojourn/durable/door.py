@@ -155,8 +155,14 @@ def check_rule(rule: object) -> Rule:
     return rule
 
 
+LONGEST_SHIFT_MS = 100 * 366 * 86_400_000
+"""A hundred years: deadlines fit an index of 64 bits however often they are moved."""
+
+
 def by_ms(by: Any) -> int:
     ms = duration_ms(by)
+    if ms > LONGEST_SHIFT_MS:
+        raise RuleError(f"by={by!r} is more than a hundred years; give a duration such as '2 h'")
     if not ms:
         raise RuleError(f"by={by!r} moves nothing; give a duration such as '2 h'")
     return ms

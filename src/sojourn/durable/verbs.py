@@ -6,13 +6,14 @@ a function that the engine calls, in order, with the time of the call.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..errors import ConfigError, HubFullError, IdTakenError, NotStorableError, RuleError
 from ..hub._plan import refused
 from ..rules import Event, Rule
-from ..rules.duration import Duration, duration_ms
+from ..rules.duration import Duration, duration_ms, duration_text
 from . import door
 from .acts import Acts, check_note
 from .engine import Engine
@@ -296,16 +297,19 @@ class Batch:
         )
         payload = None if self._payloads is None else self._payloads[i]
         if wait.keys != keys or not is_same_rule or wait.payload != payload:
-            raise IdTakenError(
-                f"id={wait.given_id!r} belongs to another wait: on {wait.keys!r}, by rule {wait.rule!r}, "
-                f"within {wait.within_ms} ms, with payload {wait.payload!r}; use another id"
-            )
+            raise IdTakenError(f"id={wait.given_id!r} belongs to another wait: {_described(wait)}; use another id")
 
     def _check_same_here(self, earlier: int, i: int) -> None:
         assert self._ids is not None
         payloads = self._payloads or {earlier: None, i: None}
         if self._keys[earlier] != self._keys[i] or payloads[earlier] != payloads[i]:
             raise IdTakenError(f"id={self._ids[i]!r} is given to two different waits; use another id for one of them")
+
+
+def _described(wait: Wait) -> str:
+    keys = " and ".join(map(repr, wait.keys))
+    payload = "no payload" if wait.payload is None else f"payload {json.dumps(wait.payload, ensure_ascii=False)[:200]}"
+    return f"on {keys}, by rule {wait.rule!r}, within {duration_text(wait.within_ms)}, with {payload}"
 
 
 def signal_columns(rows: list[Any]) -> list[Any]:

@@ -217,9 +217,14 @@ def _walk(condition: Condition) -> Iterator[Leaf]:
             yield from _walk(part)
 
 
+MOST_TIMES = 2**31 - 1
+"""No log has as many events for one wait; more would not fit the columns that the kernel counts in."""
+
+
 def _check_count(name: str, value: int, what: str, most: int | None = None) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1 or (most is not None and value > most):
-        allowed = "of at least 1" if most is None else f"from 1 to {most}, the number of parts"
+    limit = MOST_TIMES if most is None else most
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= limit:
+        allowed = f"of at least 1 and at most {limit:,}" if most is None else f"from 1 to {most}, the number of parts"
         raise RuleError(f"{what}: {name}={value!r} must be a whole number {allowed}", name)
 
 

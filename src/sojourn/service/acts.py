@@ -24,7 +24,7 @@ Act = Callable[[int], T]
 
 
 class Opened(NamedTuple):
-    """`shape` is the wait as it was in the hub's turn; None if it is new, and has heard nothing."""
+    """`shape` is the wait as it was in the hub's turn; None if it is new and has heard nothing, or ended at once."""
 
     wait: Wait
     is_new: bool
@@ -49,7 +49,8 @@ def opening(verbs: Verbs, tally: Tally, asked: Sequence[Asked]) -> Act[list[Open
         for wait in perform(stamp):
             seq = wait.seq
             is_new = seq >= next_seq
-            opened.append(Opened(wait, is_new, None if is_new and wait._progress is None else wait_shape(wait)))
+            is_plain = is_new and (wait._progress is None or wait._ending is not None)
+            opened.append(Opened(wait, is_new, None if is_plain else wait_shape(wait)))
             if is_new:
                 next_seq = seq + 1  # the same id twice in one call: the second is not new
         if count := sum(one.is_new for one in opened):
@@ -80,7 +81,7 @@ def _refuse_to_replace(state: State, name: str) -> None:
             409,
             "rule in use",
             f"rule {name!r} is another one, and waits that have it are pending; let them end, use another name, or ask "
-            "with ?replace=true: then it is for the waits that follow",
+            "with PUT /v1/rules/{name}?replace=true: then it is for the waits that follow",
             "name",
         )
 

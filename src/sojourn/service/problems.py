@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
@@ -38,6 +39,19 @@ _STATUS: tuple[tuple[type[SojournError], int], ...] = (
     (StorageError, 503),
 )
 """The status of each of our errors; the first that fits."""
+
+
+_OVER_HTTP = (
+    ("register it first", "register it first, with PUT /v1/rules/{name}"),
+    ("or allow more", "or start the service with a larger --max-pending"),
+    ("resume it first", 'resume it first, with POST /v1/incidents and {"act": "resume", "rule": ...}'),
+    ("use several calls", "send several requests"),
+    ("allowed is a table with", "allowed is an object with"),
+    ("and tables with", "and objects with"),
+)
+"""What a Python programmer is told to do, and what that is over HTTP."""
+_FIELD = re.compile(r"(id|key|kind|payload|source|value|at|by|note)(?==| is | has )")
+"""Our errors name first what is at fault."""
 
 
 class Problem(Exception):  # noqa: N818  (it is an answer)
@@ -85,4 +99,18 @@ def problem_of(error: SojournError) -> Problem:
     more: dict[str, Any] = {"error": type(error).__name__}  # so that a client raises what a hub would
     if isinstance(error, OutcomesGoneError):
         more["resume_after"] = error.resume_after
-    return Problem(status, title, str(error), getattr(error, "field", None), headers=headers, more=lambda: more)
+    detail = over_http(str(error))
+    return Problem(status, title, detail, _field_of(error, detail), headers=headers, more=lambda: more)
+
+
+def over_http(detail: str) -> str:
+    for in_python, words in _OVER_HTTP:
+        detail = detail.replace(in_python, words)
+    return detail
+
+
+def _field_of(error: SojournError, detail: str) -> str | None:
+    given: str | None = getattr(error, "field", None)
+    if given is None and (named := _FIELD.match(detail)) is not None:
+        return named[1]
+    return given

@@ -47,6 +47,7 @@ _TIME: Schema = {
 }
 _PARTS: Schema = _list(ref("Condition"), minItems=1)
 _NUMBER: Schema = {"type": "number"}
+_TIMES: Schema = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 _KEYS: Schema = _list(_TEXT, minItems=1)
 _WAIT_FIELDS: Schema = {
     "key": _TEXT,
@@ -73,9 +74,9 @@ SCHEMAS: dict[str, Schema] = {
         "description": "What a wait waits for, as in rule files: a kind, or one of these.",
         "anyOf": [
             _NAME,
-            _object(("seen",), seen=_NAME, times={"type": "integer", "minimum": 1}, distinct={"const": "source"}),
+            _object(("seen",), seen=_NAME, times=_TIMES, distinct={"const": "source"}),
             _object(("total", "at_least"), total=_NAME, at_least={"type": "number", "exclusiveMinimum": 0}, of=_NAME),
-            _object(("reached", "at_least"), reached=_NAME, at_least=_NUMBER, by={"type": "integer", "minimum": 1}),
+            _object(("reached", "at_least"), reached=_NAME, at_least=_NUMBER, by=_TIMES),
             _object(("all_of",), all_of=_PARTS),
             _object(("any_of",), any_of=_PARTS),
             _object(("n_of", "n"), n_of=_PARTS, n={"type": "integer", "minimum": 1}),

@@ -193,7 +193,7 @@ def asked(value: Any, wait_id: str | None = None) -> Asked:
     """The wait that a body asks for; its id is the one of the path, if there is one."""
     body = value if type(value) is dict and value.keys() <= _WAIT_FIELDS else an_object(value, _WAIT)
     key, rule, payload, given = body.get("key"), body.get("rule"), body.get("payload"), body.get("id", wait_id)
-    if type(key) is not str or "keys" in body:
+    if type(key) is not str or "keys" in body or not key.isascii():
         key = _key(body)
     if wait_id is not None and given != wait_id:
         raise refused(f"id={given!r} in the body is not {wait_id!r}, as in the path; leave it out", "id")
@@ -271,7 +271,11 @@ def rule(value: Any, name: str | None) -> Rule:
 
 
 def condition(value: Any) -> Condition:
-    return checked(lambda: condition_of(value), "until")
+    try:
+        return checked(lambda: condition_of(value), "until")
+    except Problem as problem:  # which shows the value as it was sent, not as Python writes it
+        problem.detail = problem.detail.replace(repr(value), json.dumps(value, ensure_ascii=False))
+        raise
 
 
 def duration(value: Any, field: str) -> int:
@@ -318,7 +322,17 @@ _TIMES = 'allowed are epoch milliseconds and ISO 8601, as in "2026-03-01T09:00:0
 def a_text(value: Any, field: str, least: int = 0) -> str:
     if not isinstance(value, str) or len(value) < least:
         raise refused(f"{field} is {_kind(value)}; a text is expected", field)
+    if not value.isascii():
+        _check_whole(value, field)
     return value
+
+
+def _check_whole(text: str, field: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        shown = json.dumps(text)[:60]
+        raise refused(f"{field}={shown} has half a surrogate pair in it, which UTF-8 cannot write", field) from None
 
 
 def a_bool(value: Any, field: str) -> bool:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,24 @@ from sojourn.testing import ManualClock
 
 
 @pytest.fixture
-def scene(tmp_path: Path, monkeypatch: Any) -> Iterator[RemoteScene]:
+def make_scene(tmp_path: Path, monkeypatch: Any) -> Iterator[Callable[..., RemoteScene]]:
+    """Make a client of a real server, on virtual time that begins at the epoch, with these options."""
+    made: list[RemoteScene] = []
+
+    def make(**options: Any) -> RemoteScene:
+        use_clock(monkeypatch, ManualClock())
+        made.append(RemoteScene(tmp_path / str(len(made)), **options))
+        return made[-1]
+
+    yield make
+    for scene in made:
+        scene.close()
+
+
+@pytest.fixture
+def scene(make_scene: Callable[..., RemoteScene]) -> RemoteScene:
     """A client of a real server, on virtual time that begins at the epoch."""
-    use_clock(monkeypatch, ManualClock())
-    scene = RemoteScene(tmp_path)
-    yield scene
-    scene.close()
+    return make_scene()
 
 
 @pytest.fixture

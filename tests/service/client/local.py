@@ -5,13 +5,28 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sojourn.service.server import Server, address_of, listen, make_service
 from sojourn.service.settings import Settings
+
+
+class PromptServer(Server):
+    """Stops when it is told to, rather than at its next look at the clock: tests do so hundreds of times."""
+
+    async def main_loop(self) -> None:
+        self.loop, self.leaving = asyncio.get_running_loop(), asyncio.Event()
+        await self.on_tick(0)
+        if not self.should_exit:
+            await self.leaving.wait()
+
+    def leave(self) -> None:
+        self.should_exit = True
+        with suppress(AttributeError, RuntimeError):  # it has not begun, or has ended
+            self.loop.call_soon_threadsafe(self.leaving.set)
 
 
 class LocalService:
@@ -24,7 +39,7 @@ class LocalService:
 
     def start(self) -> None:
         self.service = make_service(self._settings)
-        self._server = Server(self.service)
+        self._server = PromptServer(self.service)
         self._listening = listen(self._settings)
         self.url = address_of(self._settings, self._listening)
         self._settings = replace(self._settings, port=self._listening.getsockname()[1])
@@ -54,7 +69,7 @@ class LocalService:
         await serving
 
     def stop(self) -> None:
-        self._server.should_exit = True
+        self._server.leave()
         self._thread.join(30)
         self._listening.close()
         assert not self._thread.is_alive()

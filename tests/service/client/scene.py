@@ -8,6 +8,7 @@ from typing import Any
 import sojourn as sj
 from service.client.local import LocalService
 from sojourn.service import service as service_module
+from sojourn.service.settings import Limits
 from sojourn.testing import ManualClock
 
 
@@ -16,14 +17,31 @@ def use_clock(monkeypatch: Any, clock: ManualClock) -> None:
     monkeypatch.setattr(service_module, "ManualClock", lambda wall_ms: clock)
 
 
-class RemoteScene:
-    """`told` lists the id, outcome and time of every wait that ended, `errors` what reached the client's handler."""
+class RemoteClock:
+    """The clock of a scene, as far as it can be moved and read from outside."""
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
-        self.local = LocalService(folder, **settings)
+    def __init__(self, scene: RemoteScene) -> None:
+        self.advance = scene.advance
+        self._scene = scene
+
+    @property
+    def now_ms(self) -> int:
+        return self._scene.hub.now_ms()
+
+
+class RemoteScene:
+    """`told` lists the id, outcome and time of every wait that ended, `errors` what reached the client's handler.
+
+    Options are those of a hub where it has them, and of a service where that has them.
+    """
+
+    def __init__(self, folder: Path, *, on_error: Any = None, max_pending: int | None = None, **settings: Any) -> None:
+        self.local = LocalService(folder, limits=Limits(pending=max_pending), **settings)
+        self.clock = RemoteClock(self)
         self.told: list[tuple[str, str, int]] = []
         self.errors: list[tuple[Any, BaseException]] = []
-        self.hub = sj.connect(self.local.url, on_error=lambda wait, error: self.errors.append((wait, error)))
+        on_error = on_error or (lambda wait, error: self.errors.append((wait, error)))
+        self.hub = sj.connect(self.local.url, name="scene", on_error=on_error)
 
     def close(self) -> None:
         self.hub.close()
@@ -44,12 +62,18 @@ class RemoteScene:
         self.local.stop()
         self.local.start()
 
-    def advance(self, ms: int) -> None:
+    def advance(self, ms: int) -> int:
+        """How many waits that has ended."""
+        before = self.hub.stats().pending
         self.hub.advance(ms)
+        return before - self.hub.stats().pending
 
     def counts(self) -> tuple[int, int, int, int]:
         """Pending, completed, expired, cancelled."""
         return self.hub.stats()[:4]
+
+    def watched(self) -> int:
+        return sum(len(wait.keys) for wait in self.hub.list())
 
     def check(self) -> None:
         """Handles and service agree."""

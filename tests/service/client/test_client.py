@@ -18,7 +18,6 @@ from service.client.local import local_service
 from service.client.scene import RemoteScene
 from sojourn.service.client import RemoteHub, RemoteWait
 from sojourn.service.client.refusals import error_of
-from sojourn.service.client.verbs import bodies
 from sojourn.service.tokens import Tokens
 
 GUARD_S = 30
@@ -206,28 +205,33 @@ def test_numbers_stay_exact(scene: RemoteScene) -> None:
     assert scene.signal("l", "coin", value=0.3) == 0
 
 
-def test_a_thousand_waits_are_a_few_requests(scene: RemoteScene) -> None:
+def test_thousands_of_waits_are_one_request(scene: RemoteScene) -> None:
     asked = scene.hub._transport.ask
     paths: list[str] = []
     scene.hub._transport.ask = lambda method, path, *a, **k: (paths.append(path), asked(method, path, *a, **k))[1]  # type: ignore[method-assign, assignment]
     waits = scene.hub.wait_many(map(str, range(5_000)), "paid", 100, payloads=range(5_000))
-    assert paths == ["/v1/batch"] * 3
+    assert paths == ["/v1/batch?atomic=true"]
     assert [wait.payload for wait in waits] == list(range(5_000))
     assert scene.hub.signal_many([(str(i), "paid") for i in range(100)]) == 100
     assert len(scene.hub.list()) == 4_900
 
 
-def test_a_batch_is_cut_by_lines_and_by_bytes() -> None:
-    assert [len(body.splitlines()) for body in bodies({"a": i} for i in range(4_001))] == [2_000, 2_000, 1]
-    large = [{"a": "x" * 200_000}] * 5
-    assert [len(body.splitlines()) for body in bodies(large)] == [2, 2, 1]
-
-
-def test_of_many_the_refused_one_is_raised_and_the_others_are_there(scene: RemoteScene) -> None:
+def test_of_many_all_are_there_or_none(scene: RemoteScene) -> None:
     scene.hub.wait("x", "paid", 100, id="taken")
     with pytest.raises(sj.IdTakenError, match="'taken' belongs to another wait"):
         scene.hub.wait_many(["a", "b", "c"], "paid", 100, ids=["a", "taken", "c"])
-    assert {wait.id for wait in scene.hub.list()} == {"taken", "a", "c"}
+    assert [wait.id for wait in scene.hub.list()] == ["taken"]
+    scene.hub.wait("coins", sj.total("coin", at_least=10), 100)
+    with pytest.raises(sj.RuleError):
+        scene.hub.signal_many([("x", "paid"), ("coins", "coin")])
+    assert scene.hub.pending == 2
+
+
+def test_more_than_one_batch_may_have_is_refused_and_says_how_many_may(scene: RemoteScene, monkeypatch: Any) -> None:
+    monkeypatch.setattr("sojourn.service.routes.atomic.MOST_LINES", 3)
+    with pytest.raises(sj.ConfigError, match="4 lines; an atomic batch has at most 3"):
+        scene.hub.wait_many("abcd", "paid", 100)
+    assert scene.hub.pending == 0
 
 
 def test_outcomes_are_read_from_a_cursor_in_pages_and_waited_for(scene: RemoteScene, monkeypatch: Any) -> None:
@@ -339,3 +343,16 @@ def test_the_client_needs_the_standard_library_only() -> None:
         "sj.connect_async('http://127.0.0.1:1').close()\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_callback_that_wants_to_leave_keeps_nobody_from_hearing_what_follows(
+    scene: RemoteScene, caplog: pytest.LogCaptureFixture
+) -> None:
+    def leave(wait: Any) -> None:
+        raise SystemExit
+
+    first = scene.wait("a", callback=leave)
+    scene.wait("b", id="b")
+    assert scene.hub.signal_many([("a", "paid"), ("b", "paid")]) == 2
+    assert (first.outcome, scene.told) == ("completed", [("b", "completed", 0)])
+    assert "raised an exit in the thread of the client" in caplog.text

@@ -63,8 +63,6 @@ def scene(tmp_path: Path, monkeypatch: Any) -> Iterator[Scene]:
 
 
 NOT_OVER_A_CLIENT = {
-    "a_wait_expires_at_its_deadline_and_never_before": "ids are made by the client, and are no #1",
-    "waits_in_one_call_may_share_an_id_only_if_they_are_the_same": "each line of a batch is refused by itself",
     "a_signal_that_a_rule_cannot_read_is_refused_before_anything_is_written": "looks into the files",
     "closing_leaves_waits_pending_and_calls_nobody": "the error says something else: see test_client.py",
     "closing_may_cancel_what_is_pending": "refused: see test_client.py",

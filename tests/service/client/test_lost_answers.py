@@ -50,6 +50,14 @@ def test_many_at_once_whose_answer_was_lost_are_each_one(scene: RemoteScene, fla
     assert [wait.done() for wait in waits] == [True, False, False]
 
 
+def test_many_at_once_said_again_after_a_restart_are_the_same(scene: RemoteScene, flaky: Flaky, hub: RemoteHub) -> None:
+    flaky.plan = ["after", "before", "busy", "after", "pass"]
+    hub._transport._pause = lambda seconds: scene.restart()
+    waits = hub.wait_many(["a", "b"], "paid", 100, payloads=[1, 2])
+    assert posts(flaky, "/v1/batch?atomic=true") == 5
+    assert [wait.id for wait in scene.hub.list()] == [wait.id for wait in waits]
+
+
 def test_a_busy_service_is_asked_again(flaky: Flaky, hub: RemoteHub) -> None:
     flaky.plan = ["busy", "busy"]
     assert hub.signal("k", "paid") == 0
@@ -160,9 +168,7 @@ def test_outcomes_that_left_the_log_before_the_stream_was_back_are_asked_for(sce
 
 
 def test_a_full_hub_is_said_at_once(tmp_path: Any) -> None:
-    from sojourn.service.settings import Limits  # noqa: PLC0415
-
-    scene = RemoteScene(tmp_path, limits=Limits(pending=1))
+    scene = RemoteScene(tmp_path, max_pending=1)
     try:
         scene.wait("a")
         scene.hub._transport._pause = lambda seconds: pytest.fail("it would be asked again")

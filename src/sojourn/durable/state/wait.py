@@ -43,6 +43,14 @@ class Told(Outcome):
     def __repr__(self) -> str:
         return f"Told(number={self.number}, {', '.join(f'{k}={v!r}' for k, v in self._asdict().items())})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By hand: a named tuple would copy the fields of an `Outcome` only, and has more here."""
+        return _told, (tuple(self),)
+
+
+def _told(values: tuple[Any, ...]) -> Told:
+    return tuple.__new__(Told, values)
+
 
 def told_of(number: int, row: list[Any]) -> Told:
     """The outcome in a row of a record of outcomes."""

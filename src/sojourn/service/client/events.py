@@ -144,10 +144,17 @@ class Events:
         if event == "outcome":
             shape: dict[str, Any] = json.loads(data)
             if shape["number"] > self.cursor:
-                self._tell(told_from(shape))
+                self._tell_of(told_from(shape))
                 self._advance_to(shape["number"])
         elif event == "gone":
             self._skip_to(int(json.loads(data).get("resume_after") or 0))
+
+    def _tell_of(self, told: Told) -> None:
+        """A callback that wants to leave the program cannot do so from here, and others want to hear what follows."""
+        try:
+            self._tell(told)
+        except (SystemExit, KeyboardInterrupt):
+            log.exception("a callback of %r raised an exit in the thread of the client, where nobody heeds it", told)
 
     def _skip_to(self, number: int) -> None:
         """What came in between is not to be had any more as events."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from typing import Any
 from uuid import uuid4
 
@@ -18,15 +17,11 @@ from ...rules import Event, Rule
 from ...rules.duration import Duration, duration_ms
 from .events import Events
 from .known import Known
-from .refusals import error_of
 from .shapes import checked_id, plan_shape, signal_shape, stats_from, told_from, wait_shape
 from .transport import NDJSON, Transport, path_of, written
 from .wait import Owner, RemoteWait
 from .wire import Answer
 
-BATCH_LINES = 2_000
-BATCH_BYTES = 512 * 1024
-"""Of one request; what is more goes in several."""
 PAGE = 1_000
 POLL_MS = 20_000
 CATCH_UP_S = 5
@@ -204,20 +199,13 @@ class RemoteVerbs:
     # How it is sent
 
     def _batch(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Lines in as few requests as may be, and what each was answered; the first refusal is raised, after all."""
-        found: list[dict[str, Any]] = []
-        refusal: Exception | None = None
-        for body in bodies(lines):
-            answer = self.transport.ask("POST", "/v1/batch", body=body, kind=NDJSON)
-            for line in answer.body.splitlines():
-                one = json.loads(line)
-                found.append(one["body"])
-                if one["status"] >= 400 and refusal is None:
-                    refusal = error_of(one["status"], one["body"])
-            self._catch_up(answer)
-        if refusal is not None:
-            raise refusal
-        return found
+        """All lines or none, in one request, and what each was answered."""
+        if not lines:
+            return []
+        body = b"\n".join(map(written, lines))
+        answer = self.transport.ask("POST", "/v1/batch?atomic=true", body=body, kind=NDJSON)
+        self._catch_up(answer)
+        return [json.loads(line)["body"] for line in answer.body.splitlines()]
 
     def _catch_up(self, answer: Answer) -> None:
         """Something may have ended: whoever holds a wait should see that when this call returns, as in a hub."""
@@ -225,21 +213,6 @@ class RemoteVerbs:
             return
         last = answer.headers.get("sojourn-last")  # where answers are in a hurry it is left out
         self.events.await_number(self._stats()["last_number"] if last is None else int(last), CATCH_UP_S)
-
-
-def bodies(lines: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """NDJSON of some lines each."""
-    texts = (written(line) + b"\n" for line in lines)
-    while chunk := list(islice(texts, BATCH_LINES)):
-        part: list[bytes] = []
-        size = 0
-        for text in chunk:
-            if part and size + len(text) > BATCH_BYTES:
-                yield b"".join(part)
-                part, size = [], 0
-            part.append(text)
-            size += len(text)
-        yield b"".join(part)
 
 
 def id_of(wait: RemoteWait | str) -> str:

@@ -216,7 +216,12 @@ async def undo(request: ApiRequest) -> Response:
     text = request.path_params["number"]
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise Problem(404, "no such incident", f"{text!r} is not the number of an incident", "number")
-    return answer(incident_shape(await request.service.hub.undo(int(text)), set()), 201)
+    number = int(text)
+    if number not in {act.number for act in request.service.hub.incidents()}:
+        raise Problem(
+            404, "no such incident", f"there is no incident {number}, or no longer; see /v1/incidents", "number"
+        )
+    return answer(incident_shape(await request.service.hub.undo(number), set()), 201)
 
 
 _TIME = (

@@ -1,13 +1,14 @@
 """/v1/batch: many things at once, one per line, with an answer per line.
 
 Lines that open waits of the same condition or rule, one after the other, become one record. So a batch costs the disk
-little; and each line stands for itself: where one is refused, the others are not.
+little; and each line stands for itself: where one is refused, the others are not. With `?atomic=true` they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from starlette.responses import Response
@@ -20,7 +21,13 @@ from ..endpoint import ApiRequest, ApiRoute, Docs, Parameter
 from ..gather import Answer, Ask, Cancellation, Extension, carry_out
 from ..problems import Problem, refused
 from ..quick import refusal
+from . import atomic
 from .waits import cancelled, opened_bytes
+
+if TYPE_CHECKING:
+    from ..service import Service
+
+T = TypeVar("T")
 
 NDJSON = "application/x-ndjson"
 TURN_LINES = 2_000
@@ -29,18 +36,46 @@ _ALLOWED = ("wait", "signal", "extend", "cancel", "rule")
 
 
 async def post(request: ApiRequest) -> Response:
-    request.allow("brief")
-    is_brief, service = request.flag("brief"), request.service
-    body = await request.body_within(service.settings.limits.batch_bytes)
+    request.allow("brief", "atomic")
+    is_brief, is_atomic = request.flag("brief"), request.flag("atomic")
+    body = await request.body_within(request.service.settings.limits.batch_bytes)
     lines = [line for line in body.split(b"\n") if line and not line.isspace()]
-    service.door.count(request.bearer, len(lines) - 1)  # one has been counted for the request
-    answers: list[bytes] = []
+    request.service.door.count(request.bearer, len(lines) - 1)  # one has been counted for the request
+    answers = _as_a_whole(request.service, lines) if is_atomic else _one_by_one(request.service, lines)
+    text = [_line(asked, given, is_brief) async for asked, given in answers]
+    return Response(b"".join(text), 200, None, NDJSON)
+
+
+async def _one_by_one(service: Service, lines: list[bytes]) -> AsyncIterator[tuple[Ask | Problem, Answer]]:
+    """Each line with its answer."""
     for start in range(0, len(lines), TURN_LINES):
         parsed = [_parsed(line) for line in lines[start : start + TURN_LINES]]
         asked = [one for one in parsed if not isinstance(one, Problem)]
         given = iter(await service.act(_carrying_out(service, asked)) if asked else ())
-        answers += (_line(one, one if isinstance(one, Problem) else next(given), is_brief) for one in parsed)
-    return Response(b"".join(answers), 200, None, NDJSON)
+        for one in parsed:
+            yield one, one if isinstance(one, Problem) else next(given)
+
+
+async def _as_a_whole(service: Service, lines: list[bytes]) -> AsyncIterator[tuple[Ask, Answer]]:
+    """The same for an atomic batch; the first line that is refused refuses it."""
+    atomic.check_size(lines)
+    asked: list[Ask] = []
+    async for line in _with_pauses(lines):
+        one = _parsed(line)
+        if isinstance(one, Problem):
+            raise atomic.refused_by(one, len(asked) + 1)
+        asked.append(one)
+    answers = await atomic.carried_out(service, asked)
+    async for pair in _with_pauses(zip(asked, answers, strict=False)):
+        yield pair
+
+
+async def _with_pauses(items: Iterable[T]) -> AsyncIterator[T]:
+    """All of them; now and then others have a turn on the loop."""
+    for number, item in enumerate(items, 1):
+        yield item
+        if number % TURN_LINES == 0:
+            await asyncio.sleep(0)
 
 
 def _carrying_out(service: Any, asked: list[Ask]) -> Any:
@@ -111,12 +146,23 @@ routes: list[BaseRoute] = [
             "Many things at once, one JSON object per line",
             tag="batch",
             about="A line has one of `wait`, `signal`, `extend`, `cancel` and `rule`; the answer to each is a line "
-            "with its `status` and `body`. They are carried out in order; where one is refused, the others are not.",
-            query=(Parameter("brief", "Answer with the status only.", {"type": "boolean"}),),
+            "with its `status` and `body`. They are carried out in order; where one is refused, the others are not, "
+            "unless the batch is atomic.",
+            query=(
+                Parameter("brief", "Answer with the status only.", {"type": "boolean"}),
+                Parameter(
+                    "atomic",
+                    "All or none, as one record: waits of the same condition or rule, or signals, which have one "
+                    f"answer for all; at most {atomic.MOST_LINES:,} lines. Where a line is refused, the whole request "
+                    "is, with its number as `line`.",
+                    {"type": "boolean"},
+                ),
+            ),
             body="BatchLine",
             body_types=(NDJSON,),
             answers={200: ("An answer per line.", "BatchAnswer")},
             answer_types=(NDJSON,),
+            problems=(409,),
         ),
     ),
 ]

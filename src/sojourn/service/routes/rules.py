@@ -13,12 +13,15 @@ from ..problems import Problem, refused
 TOML = "application/toml"
 
 
+_BODY = f"the body, which is taken as JSON unless its content-type is {TOML},"
+
+
 async def put(request: ApiRequest) -> Response:
     request.allow("replace")
     name, body = request.path_params["name"], await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_toml = kind in (TOML, "text/toml", "text/x-toml") or (kind != JSON and body.lstrip().startswith((b"[", b"#")))
-    rule = _from_toml(name, body) if is_toml else shapes.rule(shapes.parsed(body), name)
+    rule = _from_toml(name, body) if is_toml else shapes.rule(shapes.parsed(body, _BODY), name)
     act = shapes.checked(lambda: acts.registering(request.service.verbs, rule, request.flag("replace")))
     is_new = await request.service.act(act)
     return answer(shapes.rule_shape(rule), 201 if is_new else 200)

@@ -38,7 +38,11 @@ def _opened(opened: acts.Opened) -> Response:
 
 
 def opened_bytes(opened: acts.Opened) -> bytes:
-    return new_wait_bytes(opened.wait) if opened.shape is None else json_bytes(opened.shape)
+    """Once it is told what has ended: signals that are remembered may have completed it at once."""
+    wait, shape = opened.wait, opened.shape
+    if shape is None and wait.done():
+        shape = wait_shape(wait)
+    return new_wait_bytes(wait) if shape is None else json_bytes(shape)
 
 
 async def get(request: ApiRequest) -> Response:
