@@ -12,7 +12,7 @@ from itertools import count
 from threading import Lock
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from .errors import RuleError
+from .errors import ConfigError, RuleError
 from .hub import Wait
 from .hub._ending import progress_of
 from .hub.hub import HubFace
@@ -69,6 +69,7 @@ class Batcher(Generic[T]):
         within: Duration,
         size: Callable[[T], float] = lambda item: 1,
     ) -> None:
+        _check_in_memory(hub, "the items of a Batcher")
         self._hub, self._key, self._deliver, self._size = hub, key, deliver, size
         self._until, self._within = total("item", at_least=at_least), within
         self._batch: Batch[T] | None = None
@@ -212,6 +213,8 @@ class Readiness:
     @property
     def ready_parts(self) -> list[str]:
         """Those that were ready in time, so far."""
+        if not hasattr(self.wait, "_progress"):
+            raise ConfigError(f"which parts are ready only the service knows: {self._hub!r}.explain(...) says it")
         have = progress_of(self.wait)
         return [part for part in self._parts if have(seen(part)).have]
 
@@ -261,6 +264,7 @@ class DelayedFuture:
         within: Duration,
         callback: Callable[[Wait], object] | None = None,
     ) -> None:
+        _check_in_memory(hub, "futures")
         self.futures = tuple(futures)
         self.late: tuple[AnyFuture, ...] = ()
         self._hub, self._key, self._callback = hub, (key, next(future_numbers)), callback
@@ -285,3 +289,11 @@ class DelayedFuture:
 
 
 future_numbers = count(1)
+
+
+def _check_in_memory(hub: HubFace, what: str) -> None:
+    """On a disk a wait would survive the process, and what it is for would not."""
+    if not hub._keeps_in_memory:
+        raise ConfigError(
+            f"{what} end with this process, and the waits of {hub!r} do not: give a hub without data= or url="
+        )

@@ -29,6 +29,7 @@ T = TypeVar("T")
 class StoredHub(Hub, Generic[W]):
     """Waits and signals across threads. A verb returns when it was carried out, and is safe."""
 
+    _keeps_in_memory = False
     _verbs: Any
 
     def _ask(self, verb: Callable[..., Any], *args: Any) -> Any:
@@ -179,6 +180,7 @@ class AsyncStoredHub(AsyncHub, Generic[W]):
     it or not. `outcome = await hub.wait(...)` is as ever.
     """
 
+    _keeps_in_memory = False
     _verbs: Any
     _coroutines: Coroutines
 

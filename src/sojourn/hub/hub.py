@@ -61,6 +61,8 @@ class HubFace:
     may name another one of that instant. Outcome and time are the law's.
     """
 
+    _keeps_in_memory = True
+    """Or else on a disk, here or in a service."""
     _own_timer_type: Callable[..., SystemTimer | AsyncTimer]
     _waits_type: type[WaitsFace] = Waits
     _waits: WaitsFace

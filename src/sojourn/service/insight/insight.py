@@ -186,9 +186,8 @@ class Insight:
 
 
 def _unable(why: str) -> Problem:
-    return Problem(
-        503, "no history", f"the folder's history cannot be read: {why}; it needs pip install 'sojourn[pipeline]'"
-    )
+    way_out = "; it needs pip install 'sojourn[pipeline]'" if "No module named" in why else ""
+    return Problem(503, "no history", f"the folder's history cannot be read: {why}{way_out}")
 
 
 def disk(data: str) -> dict[str, Any]:

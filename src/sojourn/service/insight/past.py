@@ -26,6 +26,7 @@ from ...durable.dataset.verify import Asked, ask, part
 from ...durable.log.folder import opened
 from ...pipeline import local
 from ...pipeline import schema as S  # noqa: N812
+from ...pipeline.no_pandas import without_pandas
 from ...pipeline.results.observed import observed
 from ...rules import Rule
 from ...rules.law import case_of
@@ -105,6 +106,7 @@ def _hours(asked: Asked, since: int) -> list[list[int]]:
 def main(data: str, since: str, now: str) -> None:
     with suppress(OSError):
         os.nice(10)  # the service itself goes first
+    without_pandas()
     found = numbers(data, int(since), int(now))
     buffer = io.BytesIO()
     np.savez(buffer, **found)

@@ -19,7 +19,7 @@ INSIDE = "looks inside the hub in memory"
 HANDLE = "a handle knows the deadline of its last answer: a beat moves it in the service"
 REFUSED_FIRST = "refused by the client as not storable, before anybody is asked: see test_client.py"
 BY_HAND = "a service has no such verb"
-TUPLES = "the recipe's keys are tuples, and a log keeps texts only"
+TUPLES = "what the recipe gathers ends with its process: only a hub in memory will do, and others are refused"
 
 WHOLE_FILES = {
     "asyncio": "an asyncio client is awaited where a hub in memory answers at once: see test_async_client.py",
