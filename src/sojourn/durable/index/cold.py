@@ -16,13 +16,13 @@ import weakref
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..log.records import json_text
 from ..state.where import Where
 from .index import LAST, Index, Mark
-from .rows import ID, Found, chunks, instant_of, loaded, wait_row
+from .rows import ID, Found, chunks, instant_of, loaded, row_in
 
 if TYPE_CHECKING:
     from ..log.segments import Header, Position
@@ -84,6 +84,11 @@ class Cold:
         return len(self._state.waits) >= self.most and len(self.changed) >= self.most_changed
 
     @property
+    def is_overfull(self) -> bool:
+        """Whether a start that reads more would need more memory than it may have."""
+        return self.is_crowded and self.is_full
+
+    @property
     def is_crowded(self) -> bool:
         """Whether the index is too far behind."""
         return len(self.changed) > CROWD * self.most_changed
@@ -98,7 +103,7 @@ class Cold:
             self._bring_in(self.index.on_keys(list(dict.fromkeys(asked))))
             self.partial.difference_update(asked)
 
-    def opened(self, keys: Sequence[str]) -> None:
+    def opened(self, keys: Iterable[str]) -> None:
         """A new wait is on these keys, and perhaps not the only one."""
         if self.index.filter.added:
             by_key, may_have = self._state.by_key, self.index.filter.may_have
@@ -215,7 +220,7 @@ class Cold:
         if mark is None:
             return Counter()
         counts = Counter(dict(self.index.by_plan()))
-        counts.subtract(wait._plan_number for seq, wait in waits.items() if seq < mark.next_seq)
+        counts.subtract(wait._plan_number for seq, wait in waits.all_stored() if seq < mark.next_seq)
         ended = {
             *self.changed,
             *self.frozen,
@@ -270,7 +275,7 @@ class Cold:
         left, looks = (most if len(waits) < 2 * self.most else HASTE * most), HASTE * HASTE * most
         while self._leaving and left and looks:
             seq, looks = self._leaving.pop(), looks - 1
-            wait = waits.get(seq)
+            wait = waits.stored(seq)
             if wait is not None and (wait._due, seq) > soon and self._is_written(seq) and wait._callbacks is None:
                 del wait  # so that, but for us, only those who hold it refer to it
                 self._put_down(seq)
@@ -305,7 +310,7 @@ class Cold:
         state, index = self._state, self.index
         first_new = 0 if index.mark is None else index.mark.next_seq
         gone = [seq for seq in self.changed if seq < first_new and seq not in state.waits]
-        pending = [wait_row(state.waits[seq]) for seq in sorted(self.changed) if seq in state.waits]
+        pending = [row_in(state.waits, seq) for seq in sorted(self.changed) if seq in state.waits]
         with index.transaction():
             index.remove(sorted(gone))
             index.put([row for row in pending if row[0] < first_new], state.shifts)

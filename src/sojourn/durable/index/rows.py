@@ -14,6 +14,7 @@ from ...rules.law import verdict
 from ..log import records as r
 from ..state.state import State
 from ..state.wait import Wait
+from ..state.waits import Opened
 
 T = TypeVar("T")
 
@@ -29,6 +30,12 @@ def wait_row(wait: Wait) -> list[Any]:
     ended = None if wait._ending is None else [wait._ending, wait._ended_at, wait._by]
     times = (wait.opened_at, wait.deadline, wait.within_ms, wait._cancelled_at)
     return [wait.seq, wait.given_id, wait.keys, wait._plan_number, *times, wait.payload, progress, ended]
+
+
+def row_in(waits: dict[int, Wait], seq: int) -> list[Any]:
+    """The row of one of these."""
+    there = dict.get(waits, seq)
+    return there.row(seq) if isinstance(there, Opened) else wait_row(waits[seq])
 
 
 def loaded(state: State, row: list[Any]) -> Wait:

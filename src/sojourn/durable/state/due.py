@@ -37,7 +37,7 @@ class Due:
         else:
             self._at[instant] = dict.fromkeys(sorted((there, seq)))
 
-    def add_all(self, instant: int, seqs: range) -> None:
+    def add_all(self, instant: int, seqs: list[int]) -> None:
         """Many that end together."""
         if len(seqs) == 1:
             self.add(instant, seqs[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from ...errors import StorageError
@@ -280,7 +280,7 @@ class Ended:
         self.at = None if wait._ending is None else wait._ended_at
 
 
-def publish(told: list[Wait]) -> list[tuple[Wait, Any]]:
+def publish(told: Iterable[Wait]) -> list[tuple[Wait, Any]]:
     """From now on these have ended, for everybody; return those that have callbacks, with them, to be called once."""
     calls = []
     with handing:

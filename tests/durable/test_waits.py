@@ -1,0 +1,72 @@
+"""Waits that were read from the log are made when somebody looks at them, and are the same as if they had been before."""
+
+from __future__ import annotations
+
+import pytest
+
+from sojourn import Rule
+from sojourn.durable.index.rows import row_in, wait_row
+from sojourn.durable.log import records as r
+from sojourn.durable.state.state import State
+
+KEYS = ["a", ["b", "c"], "a", "d"]
+IDS = [None, "second", "third", None]
+PAYLOADS = [None, {"n": 2}, None, [4]]
+
+
+@pytest.fixture
+def state() -> State:
+    state = State()
+    state.apply(r.RULE, [1, 1, Rule("wait", "wait", "paid", 0).to_toml(), False])
+    state.apply(r.WAIT, [1, 1, 1, 50, KEYS, IDS, PAYLOADS])
+    state.check()
+    return state
+
+
+def test_what_nobody_has_asked_for_is_not_made(state: State) -> None:
+    assert (state.pending, len(state.waits), state.waits.made()) == (4, 4, {})
+    assert state.find("#4") is state.waits[4]
+    assert list(state.waits.made()) == [4]
+    state.check()
+
+
+def test_each_is_found_by_its_key_its_id_and_its_number_and_is_one_object(state: State) -> None:
+    first, third = state.watching("a")
+    assert (first.seq, third.seq, third.id) == (1, 3, "third")
+    assert state.of_id("third") is third is state.get(3)
+    (second,) = state.watching("c")
+    assert second is state.of_id("second") is state.get(2)
+    assert (second.keys, second.payload, second.given_id) == (("b", "c"), {"n": 2}, "second")
+    state.check()
+
+
+def test_its_row_is_the_same_made_or_not(state: State) -> None:
+    before = [row_in(state.waits, seq) for seq in state.waits]
+    assert r.json_text(before) == r.json_text([wait_row(wait) for wait in state.waits.values()])
+    assert len(state.waits.made()) == 4
+
+
+def test_a_signal_makes_and_ends_those_that_it_reaches_and_no_others(state: State) -> None:
+    assert state.apply(r.SIGNAL, [2, "paid", ["c", "a"], None, None, None, None]) == 3
+    assert [wait.seq for wait in state.fresh] == [2, 1, 3]
+    assert (state.pending, state.waits.made()) == (1, {})
+    state.check()
+
+
+def test_an_id_is_known_after_the_end_of_a_wait_that_was_read(state: State) -> None:
+    state.apply(r.SIGNAL, [2, "paid", ["a"], None, None, None, None])
+    assert (wait := state.of_id("third")) is not None
+    assert (wait._ending, wait.payload) == ("completed", None)
+    state.check()
+
+
+def test_only_those_that_match_are_made_to_be_cancelled(state: State) -> None:
+    assert [wait.seq for wait in state.matching("wait", "b")] == [2]
+    assert list(state.waits.made()) == [2]
+    assert state.apply(r.CANCEL_WHERE, [2, None, "a"]) == 2
+    state.check()
+
+
+def test_they_expire_in_the_order_of_opening(state: State) -> None:
+    assert [wait.seq for wait in state.expire(52, 3)] == [1, 2, 3]
+    assert [wait.seq for wait in state.expire(52, 3)] == [4]
