@@ -1,4 +1,4 @@
-"""Waits that were read from the log are made when somebody looks at them, and are the same as if they had been before."""
+"""Waits that were read from the log are made when somebody looks at them, as they would have been at once."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 GROUP_MOST = 10_000
 """Requests in one group."""
-TELL_MOST = 2_000
+TELL_MOST = 500
 """Outcomes that nobody waits for, in one group: so a herd does not keep callers waiting."""
 TELL_MOST_AT_ONCE = 20_000
 """Outcomes of one request that are told before it is answered."""

@@ -27,6 +27,7 @@ from .rows import ID, Found, chunks, instant_of, loaded, row_in
 if TYPE_CHECKING:
     from ..log.segments import Header, Position
     from ..state.state import State
+    from ..state.wait import Wait
 
 WAIT_BYTES = 1_024
 """About what a wait takes in memory, with everything that leads to it."""
@@ -34,6 +35,8 @@ MEMORY = 2**30
 """What all may take, if nobody says otherwise."""
 MOST = MEMORY // WAIT_BYTES
 HASTE = 5
+NEW_AT_ONCE = 50_000
+"""Rows that are written together: enough that those of neighbouring keys meet, few enough for memory."""
 CROWD = 2
 """How many times more than planned may have changed since the index."""
 
@@ -84,14 +87,12 @@ class Cold:
         return len(self._state.waits) >= self.most and len(self.changed) >= self.most_changed
 
     @property
-    def is_overfull(self) -> bool:
-        """Whether a start that reads more would need more memory than it may have."""
-        return self.is_crowded and self.is_full
-
-    @property
     def is_crowded(self) -> bool:
-        """Whether the index is too far behind."""
-        return len(self.changed) > CROWD * self.most_changed
+        """Whether the index is too far behind: memory is full, or would be even with nothing but numbers in it."""
+        changed = len(self.changed)
+        return changed > CROWD * self.most_changed and (
+            len(self._state.waits) >= self.most or changed > HASTE * CROWD * self.most_changed
+        )
 
     # Coming in
 
@@ -109,12 +110,13 @@ class Cold:
             by_key, may_have = self._state.by_key, self.index.filter.may_have
             self.partial.update(key for key in keys if key not in by_key and may_have(key))
 
-    def ended(self, seq: int) -> None:
-        """A wait in memory has ended. If the index cannot have it, nothing need be remembered."""
-        if seq >= self.next_seq:
-            self.changed.discard(seq)
-        else:
-            self.changed.add(seq)
+    def ended(self, waits: Iterable[Wait]) -> None:
+        """These have ended in memory. If the index cannot have one, nothing need be remembered."""
+        for wait in waits:
+            if wait.seq >= self.next_seq:
+                self.changed.discard(wait.seq)
+            else:
+                self.changed.add(wait.seq)
 
     def to_be_told(self, seqs: list[int]) -> None:
         """These are told: bring in who is not here. The index must not have them any more, once they are."""
@@ -267,7 +269,8 @@ class Cold:
         self._guests &= waits.keys()
         self.near, self._first_due = min(self.near, self.index.cutoff), -1
         are_too_many = len(waits) > self.most + 2 * len(self.changed)
-        self._leaving = list(waits if are_too_many else written | self._guests)
+        can_leave = self.index.cutoff < (LAST, LAST)
+        self._leaving = list(waits if are_too_many else written | self._guests) if can_leave else []
 
     def leave(self, most: int) -> None:
         """Let some go: those that are not among the soonest. More, if there are many too many."""
@@ -310,11 +313,13 @@ class Cold:
         state, index = self._state, self.index
         first_new = 0 if index.mark is None else index.mark.next_seq
         gone = [seq for seq in self.changed if seq < first_new and seq not in state.waits]
-        pending = [row_in(state.waits, seq) for seq in sorted(self.changed) if seq in state.waits]
+        pending = sorted(self.changed & state.waits.keys())
+        first_place = bisect_left(pending, first_new)
         with index.transaction():
             index.remove(sorted(gone))
-            index.put([row for row in pending if row[0] < first_new], state.shifts)
-            index.put_new([row for row in pending if row[0] >= first_new], state.shifts)
+            index.put((row_in(state.waits, seq) for seq in pending[:first_place]), state.shifts)
+            for seqs in chunks(pending[first_place:], NEW_AT_ONCE):
+                index.put_new([row_in(state.waits, seq) for seq in seqs], state.shifts)
             for sweep in self.shifts:
                 self._move(sweep)
             self.finish(position, header, parts)

@@ -139,7 +139,7 @@ def replay(
                 break
             _apply(state, record)
             count += 1
-            if is_writable and state.cold is not None and state.cold.is_overfull:
+            if is_writable and state.cold is not None and state.cold.is_crowded:
                 is_writable = _is_forward(state, Position(header.segment, record.end), header)
     return tail, count
 

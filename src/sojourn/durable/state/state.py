@@ -9,9 +9,10 @@ this code is wrong, and we stop.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import DamagedError
@@ -254,14 +255,20 @@ class State:
 
     def _spread_bare(self, stamp: int, kind: str, keys: list[str]) -> None:
         """The same for many signals that are no more than their kind: the commonest case."""
-        watching, waits, end = self.by_key.get, self.waits, self.end
+        watching, waits, ended = self.by_key.get, self.waits, list[Wait]()
         for key in keys:
             there = watching(key)
-            if type(there) is int and (wait := waits[there])._plan.single == kind:
+            if there is None:
+                continue
+            if type(there) is int and (wait := waits[there])._plan.single == kind and len(wait.keys) == 1:
                 if stamp <= wait._due:  # as `hear_single` has it: no wait is opened after the last record
-                    end(wait, "completed", stamp, kind)
-            elif there is not None:
+                    self.unlist(key, there)  # at once: the next signal may have the same key
+                    ended.append(wait)
+            else:
+                self._end_unlisted(ended, "completed", stamp, kind)
+                ended = []
                 self._spread(stamp, key, kind, None, None, self.next_seq)
+        self._end_unlisted(ended, "completed", stamp, kind)
 
     def _recalls(self, wait: Wait, at: int) -> bool:
         """Whether a wait that came while a signal was held finds it in the memory."""
@@ -489,13 +496,23 @@ class State:
             first = self.due.first()
             if first is None or first >= now_ms:
                 break
-            for seq in self.due.at(first, most - len(ended)):
-                if self.cold is not None and (first, seq) > self.cold.near:
-                    return ended  # those before it have not come in yet
-                wait = self.waits[seq]
-                self.end(wait, *unmet(wait))
-                ended.append(wait)
+            seqs = self.due.at(first, most - len(ended))
+            if self.cold is not None:
+                near = self.cold.near
+                seqs = [seq for seq in seqs if (first, seq) <= near]
+            if not seqs:
+                break  # those before these have not come in yet
+            ended += self._end_due([self.waits[seq] for seq in seqs])
         return ended
+
+    def _end_due(self, waits: list[Wait]) -> list[Wait]:
+        for ending, some in groupby(waits, unmet):
+            together = list(some)
+            for wait in together:
+                for key in wait.keys:
+                    self.unlist(key, wait.seq)
+            self._end_unlisted(together, *ending)
+        return waits
 
     def set_memory(self, events: Iterable[Event]) -> None:
         """Begin to remember signals as the settings say, with these."""
@@ -554,19 +571,25 @@ class State:
         self.due.add(wait._due, wait.seq)
 
     def end(self, wait: Wait, ending: Ending, at: int, by: str | None) -> None:
-        """Where every wait ends, once. It stays untold until a record tells it."""
-        seq = wait.seq
-        self.untold[seq] = wait  # first: whatever interrupts this, it is in one place or the other
-        del self.waits[seq]
-        self.pending -= 1
+        """One has ended."""
         for key in wait.keys:
-            self.unlist(key, seq)
-        self.due.remove(wait._due, seq)
-        if (cold := self.cold) is not None:
-            cold.ended(seq)
-        wait._ending, wait._ended_at, wait._by = ending, at, by
-        self.counts[ending] += 1
-        self.fresh.append(wait)
+            self.unlist(key, wait.seq)
+        self._end_unlisted((wait,), ending, at, by)
+
+    def _end_unlisted(self, ended: Sequence[Wait], ending: Ending, at: int, by: str | None) -> None:
+        """Where every wait ends, once: off the lists of its keys already. It stays untold until a record tells it."""
+        waits, untold, remove = self.waits, self.untold, self.due.remove
+        for wait in ended:
+            seq = wait.seq
+            untold[seq] = wait  # first: whatever interrupts this, it is in one place or the other
+            del waits[seq]
+            remove(wait._due, seq)
+            wait._ending, wait._ended_at, wait._by = ending, at, by
+        self.pending -= len(ended)
+        self.counts[ending] += len(ended)
+        self.fresh += ended
+        if self.cold is not None:
+            self.cold.ended(ended)
 
     def unlist(self, key: str, seq: int) -> None:
         """Take a wait off the list of a key."""

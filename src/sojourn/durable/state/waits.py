@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, cast
 
-from .wait import Wait
+from .wait import Row, Wait
 
 if TYPE_CHECKING:
     from .state import State
 
 
 class Opened:
-    """What one record has opened: columns, from number `first_seq` on. What all have in common is as a `Wait` has it."""
+    """What one record has opened: columns, from number `first_seq` on. What all share is as a `Wait` has it."""
 
     __slots__ = (
         "_due",
@@ -56,16 +56,18 @@ class Opened:
     def waits(self) -> list[Wait]:
         """All of them."""
         seqs = range(self.first_seq, self.first_seq + len(self.keys))
+        if self.ids is None and self.payloads is None:
+            return list(map(self._wait, seqs, self.keys))
         return list(map(self._wait, seqs, self.keys, self.ids or repeat(None), self.payloads or repeat(None)))
 
     def all_keys(self) -> Iterator[str]:
         return chain.from_iterable(map(_several, self.keys))
 
-    def row(self, seq: int) -> list[Any]:
+    def row(self, seq: int) -> Row:
         """One as a snapshot and the index have it: see `wait_row`."""
         key, given_id, payload = self._fields(seq)
         times = (self.opened_at, self._due, self.within_ms, None)
-        return [seq, given_id, [key] if type(key) is str else key, self._plan_number, *times, payload, None, None]
+        return (seq, given_id, _several(key), self._plan_number, *times, payload, None, None)
 
     def keys_of(self, seq: int) -> tuple[str, ...]:
         return _several(self.keys[seq - self.first_seq])
@@ -75,12 +77,14 @@ class Opened:
         given_id = None if self.ids is None else self.ids[place]
         return self.keys[place], given_id, None if self.payloads is None else self.payloads[place]
 
-    def _wait(self, seq: int, key: str | list[str], given_id: str | None, payload: Any) -> Wait:
-        wait = self._state.blank(seq)
-        wait.seq, wait._state, wait._plan_number, wait._plan = seq, self._state, self._plan_number, self._plan
-        wait.opened_at, wait.within_ms, wait.deadline, wait._due = self.opened_at, self.within_ms, self._due, self._due
+    def _wait(self, seq: int, key: str | list[str], given_id: str | None = None, payload: Any = None) -> Wait:
+        state, due = self._state, self._due
+        wait = state.blank(seq)
+        wait.seq, wait._state, wait._plan_number, wait._plan = seq, state, self._plan_number, self._plan
+        wait.opened_at, wait.within_ms, wait.deadline, wait._due = self.opened_at, self.within_ms, due, due
         wait._progress = wait._cancelled_at = wait._ending = wait._by = wait._row = None
-        wait.keys, wait.given_id, wait.payload, wait._is_told = _several(key), given_id, payload, False
+        wait.keys = (key,) if type(key) is str else tuple(key)
+        wait.given_id, wait.payload, wait._is_told = given_id, payload, False
         return wait
 
 
