@@ -84,15 +84,18 @@ class Cold:
     @property
     def is_full(self) -> bool:
         """Whether the index should be brought forward, so that waits can leave memory."""
-        return len(self._state.waits) >= self.most and len(self.changed) >= self.most_changed
+        return len(self._state.waits) >= self.most and len(self.changed) >= self._changed_allowed
 
     @property
     def is_crowded(self) -> bool:
-        """Whether the index is too far behind: memory is full, or would be even with nothing but numbers in it."""
-        changed = len(self.changed)
-        return changed > CROWD * self.most_changed and (
-            len(self._state.waits) >= self.most or changed > HASTE * CROWD * self.most_changed
-        )
+        """Whether the index is too far behind."""
+        return len(self.changed) > CROWD * self._changed_allowed
+
+    @property
+    def _changed_allowed(self) -> int:
+        """Fewer if those that have changed crowd memory; of those that have ended there is only a number."""
+        is_tight = len(self._state.waits) >= self.most + self.most_changed
+        return self.most_changed if is_tight else HASTE * self.most_changed
 
     # Coming in
 
@@ -101,7 +104,7 @@ class Cold:
         by_key, may_have = self._state.by_key, self.index.filter.may_have
         asked = [key for key in keys if (key in self.partial if key in by_key else may_have(key))]
         if asked:
-            self._bring_in(self.index.on_keys(list(dict.fromkeys(asked))))
+            self.of_seqs(self.index.on_keys(list(dict.fromkeys(asked))))
             self.partial.difference_update(asked)
 
     def opened(self, keys: Iterable[str]) -> None:
@@ -190,7 +193,9 @@ class Cold:
                 self.changed.add(seq)
                 state.untold[seq] = wait
                 return
-        self.partial.update(key for key in wait.keys if key not in state.by_key)
+        for key in wait.keys:
+            if key not in state.by_key:
+                self.partial.add(key)
         state.enter(wait)
         self._guests.add(seq)
 
