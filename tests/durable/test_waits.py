@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
+import sojourn as sj
 from sojourn import Rule
+from sojourn.durable.index.index import Index
 from sojourn.durable.index.rows import row_in, wait_row
 from sojourn.durable.log import records as r
+from sojourn.durable.log.files import DiskFiles
+from sojourn.durable.recovery.recovery import recover
+from sojourn.durable.state.due import Due
 from sojourn.durable.state.state import State
 
 KEYS = ["a", ["b", "c"], "a", "d"]
@@ -70,3 +78,55 @@ def test_only_those_that_match_are_made_to_be_cancelled(state: State) -> None:
 def test_they_expire_in_the_order_of_opening(state: State) -> None:
     assert [wait.seq for wait in state.expire(52, 3)] == [1, 2, 3]
     assert [wait.seq for wait in state.expire(52, 3)] == [4]
+
+
+def test_a_signal_that_is_said_twice_in_one_call_ends_a_wait_once(state: State) -> None:
+    assert state.apply(r.SIGNAL, [2, "paid", ["d", "d"], None, None, None, None]) == 1
+    state.check()
+
+
+def test_the_first_of_a_crowd_are_found_again_and_again() -> None:
+    due = Due()
+    due.add_all(5, list(range(1, 1_001)))
+    found: list[int] = []
+    while due.first() is not None:
+        found += (some := due.at(5, 7))
+        for seq in some:
+            due.remove(5, seq)
+    assert found == list(range(1, 1_001))
+
+
+def test_who_comes_back_to_a_crowd_has_its_old_place() -> None:
+    due = Due()
+    due.add_all(5, [1, 2, 3, 4])
+    assert due.at(5, 2) == [1, 2]
+    due.remove(5, 1)
+    assert due.at(5, 2) == [2, 3]
+    due.add(5, 1)
+    assert due.at(5, 2) == [1, 2]
+
+
+def test_a_crowd_at_the_instant_of_an_earlier_one_is_another() -> None:
+    due = Due()
+    due.add_all(5, [2, 3])
+    assert due.at(5, 1) == [2]
+    for seq in (2, 3):
+        due.remove(5, seq)
+    due.add(5, 3)
+    due.add(5, 1)
+    assert due.at(5, 1) == [1]
+
+
+def test_a_start_brings_the_index_forward_only_when_memory_is_full(tmp_path: Path) -> None:
+    with sj.Hub("full", data=tmp_path, segment_bytes=2**30) as hub:
+        for batch in range(50):
+            hub.wait_many([f"k-{batch}-{i}" for i in range(20)], "paid", "1 h")
+    files = DiskFiles(tmp_path)
+    with closing(Index("")) as index:
+        roomy = recover(files, index=index, most=1_000).state
+        assert (roomy.pending, len(roomy.waits), index.mark, roomy.waits.made()) == (1_000, 1_000, None, {})
+    with closing(Index("")) as index:
+        tight = recover(files, index=index, most=100).state
+        assert (tight.pending, index.mark is not None, len(tight.waits) < 300) == (1_000, True, True)
+        assert tight.get(500) is not None
+        tight.check()
