@@ -26,7 +26,7 @@ PAYLOADS = [None, {"n": 2}, None, [4]]
 def state() -> State:
     state = State()
     state.apply(r.RULE, [1, 1, Rule("wait", "wait", "paid", 0).to_toml(), False])
-    state.apply(r.WAIT, [1, 1, 1, 50, KEYS, IDS, PAYLOADS])
+    state.apply(r.WAIT, [1, 1, 1, 50, KEYS, IDS, list(PAYLOADS)])
     state.check()
     return state
 
@@ -45,6 +45,13 @@ def test_each_is_found_by_its_key_its_id_and_its_number_and_is_one_object(state:
     (second,) = state.watching("c")
     assert second is state.of_id("second") is state.get(2)
     assert (second.keys, second.payload, second.given_id) == (("b", "c"), {"n": 2}, "second")
+    state.check()
+
+
+def test_a_payload_is_kept_once(state: State) -> None:
+    opened = state.waits.stored(4)
+    assert (wait := state.get(4)) is not None
+    assert (wait.payload, opened.payloads) == ([4], [None, {"n": 2}, None, None])
     state.check()
 
 

@@ -63,6 +63,13 @@ class Opened:
     def all_keys(self) -> Iterator[str]:
         return chain.from_iterable(map(_several, self.keys))
 
+    def take(self, seq: int) -> Wait:
+        """One of them, which this need not keep any longer: a payload may be large, and others may wait for long."""
+        wait = self.wait(seq)
+        if self.payloads is not None:
+            self.payloads[seq - self.first_seq] = None
+        return wait
+
     def row(self, seq: int) -> Row:
         """One as a snapshot and the index have it: see `wait_row`."""
         key, given_id, payload = self._fields(seq)
@@ -113,7 +120,7 @@ class Waits(dict[int, Wait]):
 
     def pop(self, seq: int, default: Any = None) -> Wait:
         there: Any = dict.pop(self, seq)
-        return there if isinstance(there, Wait) else there.wait(seq)
+        return there if isinstance(there, Wait) else there.take(seq)
 
     def values(self) -> Any:
         """Nothing may come or go meanwhile."""
@@ -140,7 +147,7 @@ class Waits(dict[int, Wait]):
         return waits
 
     def _make(self, seq: int, opened: Opened) -> Wait:
-        wait = self[seq] = opened.wait(seq)
+        wait = self[seq] = opened.take(seq)
         if wait.given_id is not None:
             opened._state.ids[wait.given_id] = wait
         return wait
