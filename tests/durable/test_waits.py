@@ -48,6 +48,12 @@ def test_each_is_found_by_its_key_its_id_and_its_number_and_is_one_object(state:
     state.check()
 
 
+def test_one_that_nobody_has_looked_at_is_found_by_its_id(state: State) -> None:
+    assert (wait := state.of_id("second")) is not None
+    assert (wait.seq, list(state.waits.made())) == (2, [2])
+    assert state.of_id("fourth") is None
+
+
 def test_a_payload_is_kept_once(state: State) -> None:
     opened = state.waits.stored(4)
     assert (wait := state.get(4)) is not None
