@@ -60,6 +60,23 @@ def callers(peer: Peer, folder: Path, n: int) -> list[Row]:
     return [{"op": "wait_64", "ns": ns / (CALLERS * each)}]
 
 
+def hand_off(peer: Peer, folder: Path, n: int) -> list[Row]:
+    """As many threads in a ring, each waking the next: what an answer costs if there is nothing to do."""
+    each = max(1, min(n, CALLS) // CALLERS)
+    gates = [threading.Lock() for _ in range(CALLERS)]
+    for gate in gates:
+        gate.acquire()
+
+    def pass_on(place: int) -> None:
+        for _ in range(each):
+            gates[place].acquire()
+            gates[(place + 1) % CALLERS].release()
+
+    threads = [threading.Thread(target=pass_on, args=(place,)) for place in range(CALLERS)]
+    gates[0].release()
+    return [{"op": "hand_off", "ns": timed(lambda: _run(threads)) / (CALLERS * each)}]
+
+
 def single(peer: Peer, folder: Path, n: int) -> list[Row]:
     """One caller; and beside it, in turns, one `fdatasync` of as much in the same folder."""
     store = peer.open(folder)

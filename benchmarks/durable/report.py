@@ -23,6 +23,7 @@ def report(results: Results, sizes: Sequence[int]) -> str:
             "sojourn",
             [
                 ("wait, 64 callers", "wait_64", "ns"),
+                ("hand-off among 64", "hand_off", "ns"),
                 ("one caller, p50", "ack_1", "ns"),
                 ("fdatasync, p50", "fdatasync", "ns"),
                 ("wait_many", "wait_many", "ns"),

@@ -14,7 +14,9 @@ from ..runner import Part, Spec, Workload, by_name
 SMALL, LARGE = 100_000, 10_000_000
 """Pending, for the cost of a signal beside so many."""
 FOLDER = "SOJOURN_BENCHMARK_FOLDER"
-PLACES = dict.fromkeys(("callers", "single", "bulk", "restart", "cancel", "pending"), f"{__package__}.measure")
+PLACES = dict.fromkeys(
+    ("callers", "hand_off", "single", "bulk", "restart", "cancel", "pending"), f"{__package__}.measure"
+)
 PLACES["herd"] = f"{__package__}.herd"
 
 SPECS = by_name(
@@ -24,6 +26,7 @@ SPECS = by_name(
 )
 PARTS = {
     "callers": Part(3),
+    "hand_off": Part(3),
     "single": Part(3),
     "bulk": Part(3),
     "restart": Part(2),

@@ -34,7 +34,7 @@ TABLES: dict[str, list[list[str]]] = {
     ],
     "hub": [["tests/hub"]],
     "durable": [["tests/durable"]],
-    "index": [[f"tests/durable/test_{name}.py" for name in ("index", "cold")], ["tests/durable"]],
+    "index": [[f"tests/durable/test_{name}.py" for name in ("index", "cold", "waits")], ["tests/durable"]],
     "dataset": [
         [*(f"tests/durable/test_{name}.py" for name in ("dataset", "verify", "folder")), "-m", "not java"],
         ["tests/cli/test_data.py", "-m", "not java"],

@@ -346,8 +346,8 @@ MUTANTS = [
     Mutant(
         "those who wait for what is untold are left behind",
         f"{ROOM}/engine.py",
-        "return sorted((*self.state.waits.values(), *self.state.untold.values()), key=lambda wait: wait.deadline)",
-        "return sorted(self.state.waits.values(), key=lambda wait: wait.deadline)",
+        "return sorted((*self.state.waits.made().values(), *self.state.untold.values()), key=lambda wait: wait.deadline)",
+        "return sorted(self.state.waits.made().values(), key=lambda wait: wait.deadline)",
     ),
     Mutant(
         "a forked child keeps the folder",

@@ -42,14 +42,14 @@ T = TypeVar("T")
 
 GROUP_MOST = 10_000
 """Requests in one group."""
-TELL_MOST = 2_000
+TELL_MOST = 500
 """Outcomes that nobody waits for, in one group: so a herd does not keep callers waiting."""
 TELL_MOST_AT_ONCE = 20_000
 """Outcomes of one request that are told before it is answered."""
 MOVE_MOST = 1_000
 """Waits that leave memory, and that come in before they are due, with one group."""
 BRING_IN_MOST = 10_000
-"""Waits that come in from the index when a hub is closed, to be returned."""
+"""Waits that nobody has looked at, of the index too, that are made when a hub is closed, to be returned."""
 CROWD_WAIT_S = 0.05
 """How long a group waits for upkeep when much more has changed than it follows; if twice as much, until it is done."""
 LEAD_MS = 10_000
@@ -226,22 +226,24 @@ class Engine:
         return self.left()
 
     def left_in_memory(self) -> list[Wait]:
-        """What is pending, soonest deadline first; of a large index, what is in memory."""
+        """What is pending, soonest deadline first; of very many, those that somebody has looked at."""
         self.look(lambda state: self._bring_in_all())
-        return self.look(lambda state: sorted(state.waits.values(), key=lambda wait: (wait.deadline, wait.seq)))
+        return self.look(lambda state: sorted(state.waits.made().values(), key=lambda wait: (wait.deadline, wait.seq)))
 
     def _bring_in_all(self) -> bool:
-        """Whether all that the index has could be taken out of it: not if it is so much that it would take long."""
-        if self.state.pending - len(self.state.waits) > BRING_IN_MOST or self.index.is_broken:
+        """Whether all that nobody has looked at yet could be made: not if it is so much that it would take long."""
+        state = self.state
+        if state.pending - len(state.waits.made()) > BRING_IN_MOST or self.index.is_broken:
             return False
         with suppress(StorageError):
-            self._cold.where(Where())
-            return True
+            if state.pending > len(state.waits) or self._cold.cancels:
+                self._cold.where(Where())
+            return all(state.waits.values())
         return False
 
     def left(self) -> list[Wait]:
-        """What is pending, or has ended and is not told yet, soonest deadline first; of the index, what came in."""
-        return sorted((*self.state.waits.values(), *self.state.untold.values()), key=lambda wait: wait.deadline)
+        """What is pending, or has ended and is not told yet, soonest deadline first: all of which there is a `Wait`."""
+        return sorted((*self.state.waits.made().values(), *self.state.untold.values()), key=lambda wait: wait.deadline)
 
     def tell_all(self) -> None:
         """Tell everything that has ended, however much; until the disk fails, if it does."""
@@ -419,7 +421,7 @@ class Engine:
 
     def _rebuild(self) -> None:
         """Build the state anew from what is acknowledged. Waits that people hold stay the same objects."""
-        known = {**self.state.waits, **self.state.untold, **self._revoked}
+        known = {**self.state.waits.made(), **self.state.untold, **self._revoked}
         self._upkeep.join()
         self.state = recover(self.files, self._owner, known, self.log.position, self.index, self._most).state
         self._revoked = {}

@@ -7,14 +7,14 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._arguments import check_whole
 from ..errors import OutcomesGoneError
 from .log.files import Files
 from .log.records import TOLD, read_body
 from .log.segments import Header, Position, headers, layout, walk
-from .state.wait import Told, Wait, told_of
+from .state.wait import Row, Told, Wait, told_of
 
 if TYPE_CHECKING:
     import asyncio
@@ -28,7 +28,7 @@ class Outcomes:
 
     def __init__(self, files: Files, next_number: int) -> None:
         self._files = files
-        self._recent: deque[tuple[int, list[Any]]] = deque(maxlen=RECENT)
+        self._recent: deque[tuple[int, Row]] = deque(maxlen=RECENT)
         self._news = threading.Condition()
         self._awaiting: list[asyncio.Future[None]] = []
         self._is_open = True

@@ -74,7 +74,7 @@ class Reader:
             if not goes_on(found, before):
                 raise FileNotFoundError
             tail, more = replay(self._files, found, before.position, before.state)
-            publish([wait for wait in before.state.ids.values() if wait._row is not None])
+            publish(before.state._ended_ids)
             self._recovered = before._replace(tail=tail, records=before.records + more, last=found[-1])
         except FileNotFoundError:
             self._index.clear()

@@ -113,7 +113,8 @@ class Verbs:
             opened: list[Wait] = []
             if batch.new:
                 self._record_plan(text, rule, stamp)
-                opened = self._engine.record(r.WAIT, [stamp, self._state.next_seq, *batch.columns()])
+                record = [stamp, self._state.next_seq, *batch.columns()]
+                opened = self._state.handles(self._engine.record(r.WAIT, record))
                 if self._state.stopped:
                     self.acts.hold(opened, stamp)
             return batch.waits(opened)

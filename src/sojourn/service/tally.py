@@ -21,8 +21,8 @@ class Tally:
 
     def begin(self, state: State) -> None:
         """Count what is there."""
-        waits = (*state.waits.values(), *state.untold.values()) if state.untold else state.waits.values()
-        self._pending = Counter(wait._plan.rule.name for wait in waits)
+        stored = (*(there for _, there in state.waits.all_stored()), *state.untold.values())
+        self._pending = Counter(there._plan.rule.name for there in stored)
         if state.cold is not None:
             for plan, count in state.cold.by_plan().items():
                 self._pending[state.plans[plan].rule.name] += count

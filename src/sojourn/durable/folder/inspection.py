@@ -122,7 +122,7 @@ def _standing(state: State) -> Standing:
 
 def _pending(state: State) -> Iterator[tuple[int, int, int]]:
     """Plan, opening and last instant of each, from wherever it is."""
-    for wait in state.waits.values():
+    for wait in state.waits.looked_at():
         yield wait._plan_number, wait.opened_at, wait._due
     if state.cold is not None:
         for row in state.cold.pending_rows():

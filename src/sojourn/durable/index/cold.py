@@ -16,17 +16,18 @@ import weakref
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..log.records import json_text
 from ..state.where import Where
 from .index import LAST, Index, Mark
-from .rows import ID, Found, chunks, instant_of, loaded, wait_row
+from .rows import ID, Found, chunks, instant_of, loaded, row_in
 
 if TYPE_CHECKING:
     from ..log.segments import Header, Position
     from ..state.state import State
+    from ..state.wait import Wait
 
 WAIT_BYTES = 1_024
 """About what a wait takes in memory, with everything that leads to it."""
@@ -34,6 +35,8 @@ MEMORY = 2**30
 """What all may take, if nobody says otherwise."""
 MOST = MEMORY // WAIT_BYTES
 HASTE = 5
+NEW_AT_ONCE = 50_000
+"""Rows that are written together: enough that those of neighbouring keys meet, few enough for memory."""
 CROWD = 2
 """How many times more than planned may have changed since the index."""
 
@@ -81,12 +84,18 @@ class Cold:
     @property
     def is_full(self) -> bool:
         """Whether the index should be brought forward, so that waits can leave memory."""
-        return len(self._state.waits) >= self.most and len(self.changed) >= self.most_changed
+        return len(self._state.waits) >= self.most and len(self.changed) >= self._changed_allowed
 
     @property
     def is_crowded(self) -> bool:
         """Whether the index is too far behind."""
-        return len(self.changed) > CROWD * self.most_changed
+        return len(self.changed) > CROWD * self._changed_allowed
+
+    @property
+    def _changed_allowed(self) -> int:
+        """Fewer if those that have changed crowd memory; of those that have ended there is only a number."""
+        is_tight = len(self._state.waits) >= self.most + self.most_changed
+        return self.most_changed if is_tight else HASTE * self.most_changed
 
     # Coming in
 
@@ -95,21 +104,22 @@ class Cold:
         by_key, may_have = self._state.by_key, self.index.filter.may_have
         asked = [key for key in keys if (key in self.partial if key in by_key else may_have(key))]
         if asked:
-            self._bring_in(self.index.on_keys(list(dict.fromkeys(asked))))
+            self.of_seqs(self.index.on_keys(list(dict.fromkeys(asked))))
             self.partial.difference_update(asked)
 
-    def opened(self, keys: Sequence[str]) -> None:
+    def opened(self, keys: Iterable[str]) -> None:
         """A new wait is on these keys, and perhaps not the only one."""
         if self.index.filter.added:
             by_key, may_have = self._state.by_key, self.index.filter.may_have
             self.partial.update(key for key in keys if key not in by_key and may_have(key))
 
-    def ended(self, seq: int) -> None:
-        """A wait in memory has ended. If the index cannot have it, nothing need be remembered."""
-        if seq >= self.next_seq:
-            self.changed.discard(seq)
-        else:
-            self.changed.add(seq)
+    def ended(self, waits: Iterable[Wait]) -> None:
+        """These have ended in memory. If the index cannot have one, nothing need be remembered."""
+        for wait in waits:
+            if wait.seq >= self.next_seq:
+                self.changed.discard(wait.seq)
+            else:
+                self.changed.add(wait.seq)
 
     def to_be_told(self, seqs: list[int]) -> None:
         """These are told: bring in who is not here. The index must not have them any more, once they are."""
@@ -183,7 +193,9 @@ class Cold:
                 self.changed.add(seq)
                 state.untold[seq] = wait
                 return
-        self.partial.update(key for key in wait.keys if key not in state.by_key)
+        for key in wait.keys:
+            if key not in state.by_key:
+                self.partial.add(key)
         state.enter(wait)
         self._guests.add(seq)
 
@@ -215,7 +227,7 @@ class Cold:
         if mark is None:
             return Counter()
         counts = Counter(dict(self.index.by_plan()))
-        counts.subtract(wait._plan_number for seq, wait in waits.items() if seq < mark.next_seq)
+        counts.subtract(wait._plan_number for seq, wait in waits.all_stored() if seq < mark.next_seq)
         ended = {
             *self.changed,
             *self.frozen,
@@ -262,7 +274,8 @@ class Cold:
         self._guests &= waits.keys()
         self.near, self._first_due = min(self.near, self.index.cutoff), -1
         are_too_many = len(waits) > self.most + 2 * len(self.changed)
-        self._leaving = list(waits if are_too_many else written | self._guests)
+        can_leave = self.index.cutoff < (LAST, LAST)
+        self._leaving = list(waits if are_too_many else written | self._guests) if can_leave else []
 
     def leave(self, most: int) -> None:
         """Let some go: those that are not among the soonest. More, if there are many too many."""
@@ -270,7 +283,7 @@ class Cold:
         left, looks = (most if len(waits) < 2 * self.most else HASTE * most), HASTE * HASTE * most
         while self._leaving and left and looks:
             seq, looks = self._leaving.pop(), looks - 1
-            wait = waits.get(seq)
+            wait = waits.stored(seq)
             if wait is not None and (wait._due, seq) > soon and self._is_written(seq) and wait._callbacks is None:
                 del wait  # so that, but for us, only those who hold it refer to it
                 self._put_down(seq)
@@ -305,11 +318,13 @@ class Cold:
         state, index = self._state, self.index
         first_new = 0 if index.mark is None else index.mark.next_seq
         gone = [seq for seq in self.changed if seq < first_new and seq not in state.waits]
-        pending = [wait_row(state.waits[seq]) for seq in sorted(self.changed) if seq in state.waits]
+        pending = sorted(self.changed & state.waits.keys())
+        first_place = bisect_left(pending, first_new)
         with index.transaction():
             index.remove(sorted(gone))
-            index.put([row for row in pending if row[0] < first_new], state.shifts)
-            index.put_new([row for row in pending if row[0] >= first_new], state.shifts)
+            index.put((row_in(state.waits, seq) for seq in pending[:first_place]), state.shifts)
+            for seqs in chunks(pending[first_place:], NEW_AT_ONCE):
+                index.put_new([row_in(state.waits, seq) for seq in seqs], state.shifts)
             for sweep in self.shifts:
                 self._move(sweep)
             self.finish(position, header, parts)

@@ -24,6 +24,7 @@ from zlib import crc32
 
 from ...errors import DiskError, StorageError
 from ..state.due import MINUTE_MS
+from ..state.wait import Row
 from ..state.where import Where, marks
 from .filter import Filter
 from .rows import CHUNK, ID, Found, boot, checksum, chunks, fields, texts
@@ -159,9 +160,10 @@ class Index:
 
     # Reading
 
-    def on_keys(self, keys: Sequence[str]) -> list[Found]:
-        """The waits on these keys."""
-        return self._by("FROM by_key JOIN waits USING (seq) WHERE key IN ({})", keys)
+    def on_keys(self, keys: Sequence[str]) -> list[int]:
+        """The numbers of the waits on these keys, in order: so their rows are read from the front of the file on."""
+        sql = "SELECT seq FROM by_key WHERE key IN ({})"
+        return sorted({seq for chunk in chunks(keys) for (seq,) in self._ask(sql.format(marks(chunk)), chunk)})
 
     def of_id(self, given_id: str) -> list[Found]:
         return self._by("FROM by_id JOIN waits USING (seq) WHERE id IN ({})", [given_id])
@@ -302,12 +304,12 @@ class Index:
     def _unwritable(self, error: Exception) -> DiskError:
         return DiskError(f"{self.path or 'the index'} cannot be written: {error}; make room, or see to the disk")
 
-    def put(self, rows: Iterable[list[Any]], shifts: int, how: str = "REPLACE") -> None:
+    def put(self, rows: Iterable[Row], shifts: int, how: str = "REPLACE") -> None:
         """Keep rows that may be there already: their keys and ids are."""
         for chunk in chunks(rows):
             self._write_many(f"{how} INTO waits VALUES (?, ?, ?, ?, ?, ?, ?)", [fields(row, shifts) for row in chunk])
 
-    def put_new(self, rows: list[list[Any]], shifts: int) -> None:
+    def put_new(self, rows: Sequence[Row], shifts: int) -> None:
         """Keep rows that are not there yet."""
         self.filter.add(text for row in rows for text in texts(row))
         self.put(rows, shifts, "INSERT")
@@ -370,7 +372,7 @@ class Index:
             self._db.executemany(sql, rows)
 
 
-def _keys_and_ids(rows: list[list[Any]]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+def _keys_and_ids(rows: Sequence[Row]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
     """With their numbers, in order: so neighbours are written together."""
     keys = sorted((key, row[0]) for row in rows for key in row[2])
     return keys, sorted((row[1], row[0]) for row in rows if row[1] is not None)

@@ -13,7 +13,8 @@ from ...rules import Waiting
 from ...rules.law import verdict
 from ..log import records as r
 from ..state.state import State
-from ..state.wait import Wait
+from ..state.wait import Row, Wait
+from ..state.waits import Opened
 
 T = TypeVar("T")
 
@@ -24,11 +25,18 @@ ID = "\0"
 """Stands before ids in the filter, which has keys too."""
 
 
-def wait_row(wait: Wait) -> list[Any]:
+def wait_row(wait: Wait) -> Row:
+    """A tuple, since many are written at once: the garbage collector has nothing to look for in tuples of texts."""
     progress = None if wait._progress is None else wait._progress.to_state()
     ended = None if wait._ending is None else [wait._ending, wait._ended_at, wait._by]
     times = (wait.opened_at, wait.deadline, wait.within_ms, wait._cancelled_at)
-    return [wait.seq, wait.given_id, wait.keys, wait._plan_number, *times, wait.payload, progress, ended]
+    return (wait.seq, wait.given_id, wait.keys, wait._plan_number, *times, wait.payload, progress, ended)
+
+
+def row_in(waits: dict[int, Wait], seq: int) -> Row:
+    """The row of one of these."""
+    there = dict.get(waits, seq)
+    return there.row(seq) if isinstance(there, Opened) else wait_row(waits[seq])
 
 
 def loaded(state: State, row: list[Any]) -> Wait:
@@ -54,18 +62,18 @@ class Found(NamedTuple):
     row: list[Any]
 
 
-def instant_of(row: list[Any]) -> int:
+def instant_of(row: Row) -> int:
     """The last instant at which the wait of a row can be completed."""
     return verdict(None, row[7], row[5])[1]
 
 
-def fields(row: list[Any], shifts: int) -> tuple[Any, ...]:
+def fields(row: Row, shifts: int) -> tuple[Any, ...]:
     """A row as the index keeps it: number, instant, plan, shifts in it, whether cancelled, checksum, JSON."""
     text = r.json_bytes(row)
     return (row[0], instant_of(row), row[3], shifts, row[7] is not None, crc32(text), text.decode())
 
 
-def texts(row: list[Any]) -> Iterator[str]:
+def texts(row: Row) -> Iterator[str]:
     """What the filter knows of a row."""
     yield from row[2]
     if row[1] is not None:

@@ -85,7 +85,7 @@ def _recovered(
     if state.cold is not None and state._known:
         state.cold.of_seqs(list(state._known))
     state.let_go_of_known()
-    publish([wait for wait in state.ids.values() if wait._row is not None and wait._callbacks is None])
+    publish([wait for wait in state._ended_ids if wait._callbacks is None])
     return Recovered(state, tail, snapshot, count, found[-1] if found else None, passed_over)
 
 

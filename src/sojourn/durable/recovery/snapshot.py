@@ -15,7 +15,7 @@ from typing import Any
 
 from ...errors import DamagedError
 from ...rules import Event
-from ..index.rows import chunks, loaded, wait_row
+from ..index.rows import chunks, loaded, row_in, wait_row
 from ..log import records as r
 from ..log.files import Files
 from ..log.segments import snapshot_name
@@ -143,7 +143,7 @@ def _rows(state: State, waits: dict[int, Wait], are_pending: bool) -> Iterator[s
 
 
 def _rows_in_memory(waits: dict[int, Wait]) -> Iterator[tuple[int, str]]:
-    return ((seq, r.json_text(wait_row(waits[seq]))) for seq in sorted(waits))
+    return ((seq, r.json_text(row_in(waits, seq))) for seq in sorted(waits))
 
 
 def _ended_row(wait: Wait) -> list[Any]:

@@ -2,6 +2,7 @@
 
 state      `apply(record)`: used by the running hub and by recovery alike
 wait       what a state keeps of a wait, and the handle that people hold
+waits      those in memory: read from the log they are made when somebody looks at them
 due        which waits end when, if nothing else happens
 incidents  the clock of a rule stopped, deadlines shifted and shifted back
 where      which waits, as a question

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from itertools import islice
 
 STALE_ALLOWED = 10_000
 MINUTE_MS = 60_000
+AHEAD = 50
+"""How many times more are looked up than were asked for, when a crowd has one instant."""
 
 
 class Due:
@@ -22,6 +25,9 @@ class Due:
         """How many there are, by minute."""
         self._disordered: set[int] = set()
         """Instants whose waits are not in the order of their numbers: some were moved, or came in from the index."""
+        self._front: deque[int] = deque()
+        """The next ones of the instant `_front_of`: a dict from whose front much was taken is slow to begin with."""
+        self._front_of: int | None = None
 
     def add(self, instant: int, seq: int) -> None:
         minute = instant // MINUTE_MS
@@ -37,7 +43,7 @@ class Due:
         else:
             self._at[instant] = dict.fromkeys(sorted((there, seq)))
 
-    def add_all(self, instant: int, seqs: range) -> None:
+    def add_all(self, instant: int, seqs: list[int]) -> None:
         """Many that end together."""
         if len(seqs) == 1:
             self.add(instant, seqs[0])
@@ -56,23 +62,21 @@ class Due:
         self._at[instant] = there
 
     def remove(self, instant: int, seq: int) -> None:
-        self._count_off(instant // MINUTE_MS)
+        minute = instant // MINUTE_MS
+        self.by_minute[minute] -= 1
+        if not self.by_minute[minute]:
+            del self.by_minute[minute]
         there = self._at[instant]
         if type(there) is dict and len(there) > 1:
             del there[seq]
             return
         del self._at[instant]
         self._disordered.discard(instant)
+        if self._front_of == instant:
+            self._front_of = None
         if len(self._instants) > 2 * len(self._at) + STALE_ALLOWED:
             self._instants = list(self._at)
             heapify(self._instants)
-
-    def _count_off(self, minute: int) -> None:
-        left = self.by_minute[minute] - 1
-        if left:
-            self.by_minute[minute] = left
-        else:
-            del self.by_minute[minute]
 
     def until(self, last: int) -> dict[int, int]:
         """How many have each instant up to that one. O(instants up to there): those behind are not looked at."""
@@ -106,11 +110,22 @@ class Due:
         return self._instants[0] if self._instants else None
 
     def at(self, instant: int, most: int) -> list[int]:
-        """Those of an instant, the first to be opened first; at most so many."""
+        """The first of an instant, in the order of opening; at most so many, and one if there is any."""
         there = self._at.get(instant, {})
         if not isinstance(there, dict):
             return [there]
         if instant in self._disordered:
             self._disordered.remove(instant)
             there = self._at[instant] = dict.fromkeys(sorted(there))
-        return list(islice(there, most))
+            self._front_of = None
+        return self._first_of(instant, there, most)
+
+    def _first_of(self, instant: int, there: dict[int, None], most: int) -> list[int]:
+        if self._front_of != instant:
+            self._front_of, self._front = instant, deque()
+        front = self._front
+        while front and front[0] not in there:
+            front.popleft()
+        if len(front) < min(most, len(there)):
+            front = self._front = deque(islice(there, AHEAD * most))
+        return [seq for seq in islice(front, most) if seq in there]

@@ -9,9 +9,10 @@ this code is wrong, and we stop.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import DamagedError
@@ -23,6 +24,7 @@ from ..log import records as r
 from .due import Due
 from .incidents import Incident, Incidents, moved_to
 from .wait import Wait
+from .waits import Opened, Waits
 from .where import Where
 
 if TYPE_CHECKING:
@@ -68,10 +70,12 @@ class State:
         self.pending = 0
         self.shifts = 0
         """How many records have moved deadlines of many."""
-        self.waits: dict[int, Wait] = {}
+        self.waits = Waits()
         """The pending ones in memory."""
-        self.by_key: dict[str, dict[int, Wait] | Wait] = {}
-        self.ids: dict[str, Wait] = {}
+        self.by_key: dict[str, int | dict[int, None]] = {}
+        """Who waits on a key: the number of one, or of several."""
+        self.ids: dict[str, Wait | int] = {}
+        """Waits by the id that they were given; of one that is not made yet, its number."""
         self.signal_ids: set[str] = set()
         self.due = Due()
         self.untold: dict[int, Wait] = {}
@@ -155,56 +159,51 @@ class State:
         keys: list[str | list[str]],
         ids: list[str | None] | None,
         payloads: list[Any] | None,
-    ) -> list[Wait]:
-        opened: list[Wait] = []
+    ) -> Opened | list[Wait]:
+        opened = Opened(self, stamp, first_seq, plan_number, within_ms, keys, ids, payloads)
         self.next_seq = first_seq + len(keys)
         self.pending += len(keys)
-        deadline = stamp + within_ms
         self.plan_uses[plan_number] += len(keys)
-        is_bare = ids is None and payloads is None and self.memory is None and not self._known
-        if is_bare and set(map(type, keys)) == {str}:
-            return self._open_bare(stamp, first_seq, plan_number, within_ms, keys)  # type: ignore[arg-type]
-        for i, key in enumerate(keys):
-            wait = self.new_wait(first_seq + i, plan_number)
-            wait.keys = (key,) if isinstance(key, str) else tuple(key)
-            wait.opened_at, wait.deadline, wait.within_ms = stamp, deadline, within_ms
-            wait.payload = None if payloads is None else payloads[i]
-            if ids is not None and (given_id := ids[i]) is not None:
-                wait.given_id = given_id
-                self.ids[given_id] = wait
-            if self.cold is not None:
-                self.cold.opened(wait.keys)
-                self.cold.changed.add(wait.seq)
-            self.enter(wait)
-            opened.append(wait)
-            if self.memory is not None:
-                looks = [self.memory.look(key) for key in wait.keys]
-                for event in self.memory.recall(looks, stamp, wait):  # type: ignore[arg-type]
-                    if wait._ending is None:
-                        hear(wait, event)
-        return opened
+        if self.memory is None and not self._known:
+            self._enter_unmade(opened)
+            return opened
+        return [self._enter_made(opened.wait(seq)) for seq in range(first_seq, self.next_seq)]
 
-    def _open_bare(self, stamp: int, first_seq: int, plan_number: int, within_ms: int, keys: list[str]) -> list[Wait]:
-        """The same for waits that are no more than their key, which are most: a restart opens millions of them."""
-        waits, by_key, plan, deadline = self.waits, self.by_key, self.plans[plan_number], stamp + within_ms
-        seqs = range(first_seq, self.next_seq)
+    def handles(self, opened: Opened | list[Wait]) -> list[Wait]:
+        """What a record has opened, for whoever asked for it."""
+        return self.waits.make_all(opened) if isinstance(opened, Opened) else opened
+
+    def _enter_unmade(self, opened: Opened) -> None:
+        """Nobody has to look at these yet: a restart opens millions."""
+        seqs = list(range(opened.first_seq, self.next_seq))
         if self.cold is not None:
-            self.cold.opened(keys)
+            self.cold.opened(opened.all_keys())
             self.cold.changed.update(seqs)
-        opened = []
-        for seq, key in zip(seqs, keys, strict=True):
-            wait = Wait.__new__(Wait)
-            wait.seq, wait._state, wait._plan_number, wait._plan = seq, self, plan_number, plan
-            wait.opened_at, wait.deadline, wait.within_ms, wait._due = stamp, deadline, within_ms, deadline
-            wait._callbacks = wait._progress = wait._cancelled_at = wait._ending = wait._by = wait._row = None
-            wait.given_id = wait.payload = None
-            wait._is_told, wait.keys = False, (key,)
-            waits[seq] = wait
-            if by_key.setdefault(key, wait) is not wait:
-                self._join(key, wait)
-            opened.append(wait)
-        self.due.add_all(deadline, seqs)
-        return opened
+        self.waits.enter(seqs, opened)
+        listed = self.by_key.setdefault
+        for seq, key in zip(seqs, opened.keys, strict=True):
+            if isinstance(key, list):
+                self._list(key, seq)
+            elif listed(key, seq) != seq:
+                self._join(key, seq)
+        if opened.ids is not None:
+            self.ids.update((given, seq) for given, seq in zip(opened.ids, seqs, strict=True) if given is not None)
+        self.due.add_all(opened._due, seqs)
+
+    def _enter_made(self, wait: Wait) -> Wait:
+        """One that people hold, or that may recall a signal."""
+        if wait.given_id is not None:
+            self.ids[wait.given_id] = wait
+        if self.cold is not None:
+            self.cold.opened(wait.keys)
+            self.cold.changed.add(wait.seq)
+        self.enter(wait)
+        if self.memory is not None:
+            looks = [self.memory.look(key) for key in wait.keys]
+            for event in self.memory.recall(looks, wait.opened_at, wait):  # type: ignore[arg-type]
+                if wait._ending is None:
+                    hear(wait, event)
+        return wait
 
     def _signal(
         self,
@@ -256,14 +255,20 @@ class State:
 
     def _spread_bare(self, stamp: int, kind: str, keys: list[str]) -> None:
         """The same for many signals that are no more than their kind: the commonest case."""
-        watching, end = self.by_key.get, self.end
+        watching, waits, ended = self.by_key.get, self.waits, list[Wait]()
         for key in keys:
             there = watching(key)
-            if type(there) is Wait and there._plan.single == kind:
-                if stamp <= there._due:  # as `hear_single` has it: no wait is opened after the last record
-                    end(there, "completed", stamp, kind)
-            elif there is not None:
+            if there is None:
+                continue
+            if type(there) is int and (wait := waits[there])._plan.single == kind and len(wait.keys) == 1:
+                if stamp <= wait._due:  # as `hear_single` has it: no wait is opened after the last record
+                    self.unlist(key, there)  # at once: the next signal may have the same key
+                    ended.append(wait)
+            else:
+                self._end_unlisted(ended, "completed", stamp, kind)
+                ended = []
                 self._spread(stamp, key, kind, None, None, self.next_seq)
+        self._end_unlisted(ended, "completed", stamp, kind)
 
     def _recalls(self, wait: Wait, at: int) -> bool:
         """Whether a wait that came while a signal was held finds it in the memory."""
@@ -402,11 +407,13 @@ class State:
 
     def matching(self, rule: str | None, key_prefix: str | None) -> Iterator[Wait]:
         """The pending waits in memory of a rule, on a key that starts so."""
-        for wait in self.waits.values():
-            if (rule is None or wait._plan.rule.name == rule) and (
-                key_prefix is None or any(key.startswith(key_prefix) for key in wait.keys)
+        for seq, there in self.waits.all_stored():
+            is_made = type(there) is Wait
+            if (rule is None or there._plan.rule.name == rule) and (
+                key_prefix is None
+                or any(key.startswith(key_prefix) for key in (there.keys if is_made else there.keys_of(seq)))
             ):
-                yield wait
+                yield there if is_made else self.waits[seq]
 
     def has_matching(self, rule: str | None, key_prefix: str | None) -> bool:
         """Whether there may be one, anywhere."""
@@ -457,8 +464,7 @@ class State:
         return self._watching(key)
 
     def _watching(self, key: str) -> Iterable[Wait]:
-        found = self.by_key.get(key, ())
-        return (found,) if isinstance(found, Wait) else found.values() if isinstance(found, dict) else ()
+        return [self.waits[seq] for seq in _numbers(self.by_key.get(key, ()))]
 
     def find(self, wait_id: str) -> Wait | None:
         """By the id that it was given, or by the number that stands for one."""
@@ -477,7 +483,8 @@ class State:
         """The wait, pending or ended, that was given this id, from wherever it is."""
         if self.cold is not None and given_id not in self.ids:
             self.cold.of_id(given_id)
-        return self.ids.get(given_id)
+        found = self.ids.get(given_id)
+        return self.waits[found] if isinstance(found, int) else found
 
     def expire(self, now_ms: int, most: int) -> list[Wait]:
         """End what is over by now, at most so many; nothing while the grace lasts."""
@@ -489,13 +496,23 @@ class State:
             first = self.due.first()
             if first is None or first >= now_ms:
                 break
-            for seq in self.due.at(first, most - len(ended)):
-                if self.cold is not None and (first, seq) > self.cold.near:
-                    return ended  # those before it have not come in yet
-                wait = self.waits[seq]
-                self.end(wait, *unmet(wait))
-                ended.append(wait)
+            seqs = self.due.at(first, most - len(ended))
+            if self.cold is not None:
+                near = self.cold.near
+                seqs = [seq for seq in seqs if (first, seq) <= near]
+            if not seqs:
+                break  # those before these have not come in yet
+            ended += self._end_due([self.waits[seq] for seq in seqs])
         return ended
+
+    def _end_due(self, waits: list[Wait]) -> list[Wait]:
+        for ending, some in groupby(waits, unmet):
+            together = list(some)
+            for wait in together:
+                for key in wait.keys:
+                    self.unlist(key, wait.seq)
+            self._end_unlisted(together, *ending)
+        return waits
 
     def set_memory(self, events: Iterable[Event]) -> None:
         """Begin to remember signals as the settings say, with these."""
@@ -507,11 +524,16 @@ class State:
 
     # Waits come and go
 
-    def new_wait(self, seq: int, plan_number: int) -> Wait:
+    def blank(self, seq: int) -> Wait:
+        """An object for a wait: the one that people hold, if they do."""
         wait = self._known.pop(seq, None) if self._known else None
         if wait is None:
             wait = Wait.__new__(Wait)
             wait._callbacks = None
+        return wait
+
+    def new_wait(self, seq: int, plan_number: int) -> Wait:
+        wait = self.blank(seq)
         wait.seq, wait._state, wait._plan_number, wait._plan = seq, self, plan_number, self.plans[plan_number]
         wait._progress = wait._cancelled_at = wait._ending = wait._by = wait._row = wait.given_id = None
         wait._is_told = False
@@ -524,19 +546,22 @@ class State:
     def enter(self, wait: Wait) -> None:
         """Take a pending wait in."""
         self.waits[wait.seq] = wait
-        for key in wait.keys:
-            if self.by_key.setdefault(key, wait) is not wait:
-                self._join(key, wait)
+        self._list(wait.keys, wait.seq)
         wait._due = last_instant(wait)
         self.due.add(wait._due, wait.seq)
 
-    def _join(self, key: str, wait: Wait) -> None:
+    def _list(self, keys: Iterable[str], seq: int) -> None:
+        for key in keys:
+            if self.by_key.setdefault(key, seq) != seq:
+                self._join(key, seq)
+
+    def _join(self, key: str, seq: int) -> None:
         """Somebody else waits on this key, too."""
         there = self.by_key[key]
         if isinstance(there, dict):
-            there[wait.seq] = wait
+            there[seq] = None
         else:
-            self.by_key[key] = {there.seq: there, wait.seq: wait}
+            self.by_key[key] = {there: None, seq: None}
 
     def expect_end(self, wait: Wait) -> None:
         """Its last instant has moved."""
@@ -546,19 +571,25 @@ class State:
         self.due.add(wait._due, wait.seq)
 
     def end(self, wait: Wait, ending: Ending, at: int, by: str | None) -> None:
-        """Where every wait ends, once. It stays untold until a record tells it."""
-        seq = wait.seq
-        self.untold[seq] = wait  # first: whatever interrupts this, it is in one place or the other
-        del self.waits[seq]
-        self.pending -= 1
+        """One has ended."""
         for key in wait.keys:
-            self.unlist(key, seq)
-        self.due.remove(wait._due, seq)
-        if (cold := self.cold) is not None:
-            cold.ended(seq)
-        wait._ending, wait._ended_at, wait._by = ending, at, by
-        self.counts[ending] += 1
-        self.fresh.append(wait)
+            self.unlist(key, wait.seq)
+        self._end_unlisted((wait,), ending, at, by)
+
+    def _end_unlisted(self, ended: Sequence[Wait], ending: Ending, at: int, by: str | None) -> None:
+        """Where every wait ends, once: off the lists of its keys already. It stays untold until a record tells it."""
+        waits, untold, remove = self.waits, self.untold, self.due.remove
+        for wait in ended:
+            seq = wait.seq
+            untold[seq] = wait  # first: whatever interrupts this, it is in one place or the other
+            del waits[seq]
+            remove(wait._due, seq)
+            wait._ending, wait._ended_at, wait._by = ending, at, by
+        self.pending -= len(ended)
+        self.counts[ending] += len(ended)
+        self.fresh += ended
+        if self.cold is not None:
+            self.cold.ended(ended)
 
     def unlist(self, key: str, seq: int) -> None:
         """Take a wait off the list of a key."""
@@ -598,12 +629,14 @@ class State:
     def check(self) -> None:
         """Prove the invariants."""
         assert self.waits.keys().isdisjoint(self.untold)
-        listed = {(key, wait.seq) for key in self.by_key for wait in self._watching(key)}
-        assert listed == {(key, wait.seq) for wait in self.waits.values() for key in wait.keys}
-        assert all(wait._due == last_instant(wait) for wait in self.waits.values())
-        assert all(wait._ending is None for wait in self.waits.values())
+        listed = {(key, seq) for key, there in self.by_key.items() for seq in _numbers(there)}
+        assert listed == {(key, wait.seq) for wait in self.waits.looked_at() for key in wait.keys}
+        assert all(wait._due == last_instant(wait) for wait in self.waits.looked_at())
+        assert all(wait._ending is None for wait in self.waits.looked_at())
         assert all(wait._ending is not None for wait in self.untold.values())
-        assert all(wait.given_id == given_id for given_id, wait in self.ids.items())
+        by_id = {wait.seq: wait.given_id for wait in self.waits.looked_at()}
+        for given_id, there in self.ids.items():
+            assert given_id == (by_id[there] if isinstance(there, int) else there.given_id)
         cold_plans, cancelled = (Counter[int](), 0) if self.cold is None else self.cold.check()
         assert +self.plan_uses == cold_plans + Counter(wait._plan_number for wait in self._holders_of_plans())
         told = sum(self.counts.values()) - len(self.untold) - cancelled
@@ -612,9 +645,13 @@ class State:
         assert self.cold is not None or self.pending == len(self.waits)
 
     def _holders_of_plans(self) -> Iterator[Wait]:
-        yield from self.waits.values()
+        yield from self.waits.looked_at()
         yield from self.untold.values()
         yield from self._ended_ids
+
+
+def _numbers(there: int | Iterable[int]) -> Iterable[int]:
+    return (there,) if isinstance(there, int) else there
 
 
 @lru_cache(maxsize=1_000)

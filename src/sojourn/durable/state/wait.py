@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from ...errors import StorageError
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ...rules import Waiting
     from ...rules.outcome import Ending
     from .state import State
+
+Row = Sequence[Any]
+"""An outcome as a record has it (`row_of`), or a wait as a snapshot has it (`wait_row`)."""
 
 DONE: Any = object()
 """In place of callbacks: they have been called."""
@@ -52,7 +55,7 @@ def _told(values: tuple[Any, ...]) -> Told:
     return tuple.__new__(Told, values)
 
 
-def told_of(number: int, row: list[Any]) -> Told:
+def told_of(number: int, row: Row) -> Told:
     """The outcome in a row of a record of outcomes."""
     _, id_, rule, key, opened_at, deadline, ending, at, by, missing, seen, payload = row
     met_at = at if ending == "completed" else None
@@ -119,7 +122,7 @@ class Wait:
     _ended_at: int
     _by: str | None
     _number: int
-    _row: list[Any] | None
+    _row: Row | None
     """Its outcome, as a record has it."""
     _is_told: bool
     _callbacks: Any
@@ -264,11 +267,13 @@ class Wait:
         return told_of(self._number, self._row)
 
 
-def row_of(wait: Wait) -> list[Any]:
-    """The outcome of a wait that has ended, as a record has it: complete, so that a reader needs nothing else."""
-    plan, ending = wait._plan, wait._ending
+def row_of(wait: Wait) -> Row:
+    """The outcome of a wait that has ended, as a record has it: complete, so that a reader needs nothing else.
+
+    A tuple of texts and numbers: lists, while a herd is told, would have the garbage collector look at all waits.
+    """
+    plan, ending, by, seq, given_id = wait._plan, wait._ending, wait._by, wait.seq, wait.given_id
     assert ending is not None
-    by = wait._by
     if by is None:  # as the law has it: of signals at the same instant, the one that the rule names first
         assert wait._progress is not None
         by = wait._progress.decided_by("completed")
@@ -276,8 +281,20 @@ def row_of(wait: Wait) -> list[Any]:
         missing, seen = words(plan.rule, ending, plan.within_ms, progress_of(cast(Any, Ended(wait))))
     else:
         _, missing, seen = plan.texts[ending, by]
-    times = (wait.opened_at, wait.deadline, ending, wait._ended_at)
-    return [wait.seq, wait.id, plan.rule.name, wait.keys[0], *times, by, missing, seen, wait.payload]
+    return (
+        seq,
+        f"#{seq}" if given_id is None else given_id,
+        plan.rule.name,
+        wait.keys[0],
+        wait.opened_at,
+        wait.deadline,
+        ending,
+        wait._ended_at,
+        by,
+        missing,
+        seen,
+        wait.payload,
+    )
 
 
 class Ended:
@@ -288,7 +305,7 @@ class Ended:
         self.at = None if wait._ending is None else wait._ended_at
 
 
-def publish(told: list[Wait]) -> list[tuple[Wait, Any]]:
+def publish(told: Iterable[Wait]) -> list[tuple[Wait, Any]]:
     """From now on these have ended, for everybody; return those that have callbacks, with them, to be called once."""
     calls = []
     with handing:
