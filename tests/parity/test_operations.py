@@ -59,6 +59,17 @@ def test_where_the_keys_are_the_sources_each_key_is_another(
     assert {"completed", "expired"} == set(result.outcomes["outcome"].to_pylist())
 
 
+def test_more_sources_than_there_are_can_be_asked_for() -> None:
+    """And are looked for no longer than there are any."""
+    random = Random(1)
+    quorum = Rule("quorum", "open", seen("a", times=2**31 - 1, distinct="source"), within="1 min")
+    given = operations(random, [quorum], 60, most_keys=4)
+    log = random_rules.log(random, 100)
+    result = local.outcomes(as_log(log), quorum, unit="ms", operations=as_table(given), as_of="complete")
+    assert as_outcomes(result.outcomes) == by_law([quorum], given, log)
+    assert {"expired"} == set(result.outcomes["outcome"].to_pylist())
+
+
 @pytest.mark.parametrize("many", [0, 8])
 @pytest.mark.parametrize("most_keys", [1, 4, 20])
 def test_keys_that_an_operation_has_named_before_are_found_however_many_it_has(

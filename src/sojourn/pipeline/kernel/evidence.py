@@ -117,7 +117,10 @@ class Sources:
         for nth in range(self._needed):
             if nth:
                 place = self._previous.first_below(self._other[place], low)
-            yield place, place < high
+            is_there = place < high
+            yield place, is_there
+            if not is_there.any():
+                return  # nobody has a further one, however many are asked for
 
 
 class Amounts:
