@@ -86,5 +86,6 @@ def test_a_store_asks_the_state_for_what_is_not_nearby(tmp_path: Path, monkeypat
     assert (store.segment(7), state.asked) == (b"seven", 0)
     Nearby(tmp_path).drop(7)
     assert (store.segment(7), state.asked) == (b"seven", 1)
+    Nearby(tmp_path).put(7, b"seven")
     store.save(heads, {}, {})
     assert (state.segments, list(tmp_path.iterdir())) == ({}, [])
