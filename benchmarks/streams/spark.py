@@ -12,6 +12,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
+from sojourn.pipeline.spark.schema import ARROW, ON_ONE_MACHINE, UNCHECKED
+
 from .events import FILES, SCHEMA
 
 CORES = 2
@@ -31,8 +33,11 @@ SETTINGS = {
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    "spark.driver.extraJavaOptions": UNCHECKED,
+    **ARROW,
+    **ON_ONE_MACHINE,
 }
-"""The same for every peer."""
+"""The same for every peer: with what `sojourn stream` tells Spark on one machine."""
 
 TOLD = "told"
 """The name of a count in the reports: of all rows that came out."""

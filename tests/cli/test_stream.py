@@ -118,6 +118,40 @@ def test_a_checkpoint_gives_the_rows_that_a_replay_as_of_its_watermark_calls_pen
     assert sojourn("stream", "status", checkpoint, "--pending", "--out", place / "pending").code == 3
 
 
+def test_operations_come_from_a_stream_of_their_own(spark: SparkSession, place: Path) -> None:
+    asked = place / "asked"
+    asked.mkdir()
+    (asked / "1.json").write_text(
+        '{"operation_id": "one", "keys": ["A1", "A2"], "opened_at": "2007-01-20", "within": "60 days"}\n'
+        '{"operation_id": "two", "keys": ["A2"], "opened_at": "2007-01-20", "within": "30 days"}\n'
+        '{"operation_id": "far", "keys": ["A9"], "opened_at": "2007-06-01", "within": "30 days"}\n'
+    )
+    where = ("--from", f"file:{place}/events", "--rule", place / "rule.toml", "--to", f"parquet:{place}/out")
+    options = (*where, "--checkpoint", place / "state", "--late", "1 day", "--shards", "2", "--available-now")
+    columns = "operation_id string, keys array<string>, opened_at string, within string"
+    given = ("--operations", f"file:{asked}", "--operations-schema", columns)
+    ended = sojourn("stream", *options, *given)
+    assert (ended.code, "pending 1 · completed 1 · expired 1 · cancelled 0" in ended.err) == (0, True), ended.err
+    rows = ds.dataset(place / "out" / "outcomes", partitioning="hive").to_table().to_pylist()
+    assert {row["operation_id"]: row["outcome"] for row in rows} == {"one": "completed", "two": "expired"}
+    (place / "events" / "2.csv").write_text(f"{HEAD}A9,Payment,2007-06-02\nA9,Notified,2008-01-01\n")
+    (asked / "2.json").write_text('{"operation_id": "end", "keys": ["A1"], "opened_at": "2008-01-01"}\n')
+    ended = sojourn("stream", *options, *given)
+    assert (ended.code, "completed 1 · expired 0" in ended.err, "pending" in ended.err) == (0, True, False), ended.err
+    ended = sojourn("stream", *options)
+    assert (ended.code, "operations" in ended.err) == (3, True)
+
+
+def test_operations_do_not_come_from_the_clock_and_only_they_have_their_columns(
+    spark: SparkSession, place: Path
+) -> None:
+    rest = ("--from", f"file:{place}/events", "--rule", place / "rule.toml", "--checkpoint", place / "state")
+    ended = sojourn("stream", *rest, "--operations", "rate:5")
+    assert ended.code == 3
+    assert "source 'rate:5' is not known; there are file:FOLDER, delta:FOLDER, iceberg" in ended.err
+    assert sojourn("stream", *rest, "--operations-schema", "key string").code == 2
+
+
 def test_ctrl_c_stops_after_the_micro_batch_and_the_next_run_goes_on(spark: SparkSession, place: Path) -> None:
     where = ("--from", f"file:{place}/events", "--rule", place / "rule.toml", "--to", f"parquet:{place}/out")
     options = (*where, "--checkpoint", place / "state", "--late", "1 day", "--shards", "2")

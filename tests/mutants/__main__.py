@@ -93,7 +93,8 @@ TABLES: dict[str, list[list[str]]] = {
     ],
     "stream": [
         [
-            *(f"tests/stream/test_{name}.py" for name in ("rule_changes", "pack", "forgetting", "several_rules")),
+            *(f"tests/stream/test_{name}.py" for name in ("nearby", "segment", "rule_changes", "pack")),
+            *(f"tests/stream/test_{name}.py" for name in ("forgetting", "several_rules")),
             "-m",
             "not java",
         ]

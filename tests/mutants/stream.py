@@ -8,7 +8,9 @@ CHANGES = "src/sojourn/pipeline/stream/checkpoint/changes.py"
 DECIDE = "src/sojourn/pipeline/stream/shard/decide.py"
 GROUPS = "src/sojourn/pipeline/stream/shard/groups.py"
 KEEP = "src/sojourn/pipeline/stream/shard/keep.py"
+NEARBY = "src/sojourn/pipeline/stream/shard/nearby.py"
 PACK = "src/sojourn/pipeline/stream/shard/pack.py"
+PROCESSOR = "src/sojourn/pipeline/stream/shard/processor.py"
 REMOVE = "src/sojourn/pipeline/stream/shard/remove.py"
 RULESET = "src/sojourn/pipeline/stream/shard/ruleset.py"
 SEGMENT = "src/sojourn/pipeline/stream/shard/segment.py"
@@ -35,6 +37,19 @@ MUTANTS = [
     Mutant("a rule takes the kinds of others", RULESET, "if kind in own else -1", "if kind in own else 0"),
     Mutant("a rule that is due is not looked at", SHARD, "watermark < head.wake_at:", "True:"),
     Mutant("what one rule cannot use, none gets", PACK, "is_used |= names", "is_used = names"),
+    # Segments as files
+    Mutant("files have no end", NEARBY, "        while self._size > self._limit:\n", "        while False:\n"),
+    Mutant("what is dropped still takes room", NEARBY, "self._size -= self._written.pop", "self._written.pop"),
+    Mutant(
+        "an error of the disk ends the stream",
+        NEARBY,
+        "with suppress(OSError):\n            self._folder.mkdir",
+        "if True:\n            self._folder.mkdir",
+    ),
+    Mutant("files outlive their segments", PROCESSOR, "            self._nearby.drop(number)\n", ""),
+    Mutant("what is in a file is asked for", PROCESSOR, "        if found is not None:\n", "        if False:\n"),
+    Mutant("what is nothing is kept for ever", SEGMENT, "        if is_first:\n", "        if False:\n"),
+    Mutant("segments are read from the first", SEGMENT, "[start + place for start", "[place for start"),
     # Rules that come and go
     Mutant(
         "a new rule looks at old events", RULESET, "        if self.shape.since is not None:\n", "        if False:\n"

@@ -132,3 +132,15 @@ def test_what_is_forgotten_in_bulk_is_not_forgotten_early() -> None:
     run.step([Event("k", "open", 645)], 645)
     run.step([], 650)
     assert [outcome.outcome for outcome in run.told] == ["completed"]
+
+
+def test_a_level_that_an_open_operation_looks_at_is_not_forgotten() -> None:
+    rule = Rule("r", "open", reached("acked", at_least=1, by=2), within=100, per="each")
+    run = Run(shape_of(rule, remember_ms=10), Random(1))
+    run.step([Event("k", "acked", 0, "one", 1.0), Event("k", "open", 5)], -NEVER_LATE)
+    for watermark in (10, 50):
+        # Another event of the key lets the step look at what is kept of it.
+        run.step([Event("k", "open", watermark + 1)], watermark)
+    run.step([Event("k", "acked", 60, "two", 1.0)], 55)
+    run.step([], 62)
+    assert [(outcome.outcome, outcome.at) for outcome in run.told] == [("completed", 60)] * 3

@@ -2,70 +2,30 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pyarrow.parquet as pq
 import pytest
 
 from parity.operations import Given, by_law, operations
-from parity.operations import as_table as as_operations
 from sojourn import ConfigError
 from sojourn.pipeline import stream
 from sojourn.pipeline.columns.reasons import GIVEN_TWICE
 from sojourn.rules import Event, Rule, all_of, reached, seen, total
-from stream.scene import EPOCH, Scene, flush, moved
+from stream.given_scene import TABLE, GivenScene, far, later
+from stream.scene import EPOCH, flush, moved
 from stream.test_given import usable
 from stream.test_shard_parity import as_told
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 LATE = 3
-TABLE = "operation_id string, rule string, keys array<string>, opened_at long, within long"
 RULES = [
     Rule("r", "open", all_of(seen("a", 2, "source"), total("b", at_least=1)), within=3, cancels="stop"),
     Rule("r", "open", reached("b", at_least=0.6, by=2), within=3),
 ]
-
-
-class GivenScene(Scene):
-    """With operations, a file a micro-batch, beside the events."""
-
-    def __init__(self, spark: SparkSession, path: Path, **options: Any) -> None:
-        super().__init__(spark, path, **options)
-        self.given = path / "given"
-        self.given.mkdir(exist_ok=True)
-
-    def ask(self, given: Sequence[Given]) -> None:
-        place = len(list(self.given.iterdir()))
-        file = self.given / f"{place:04}.parquet"
-        pq.write_table(as_operations(given), file)
-        os.utime(file, (place, place))
-
-    def operations(self) -> DataFrame:
-        return self.spark.readStream.schema(TABLE).option("maxFilesPerTrigger", 1).parquet(str(self.given))
-
-    def run(self, rule: Rule) -> None:
-        outcomes = stream.outcomes(self.frame(), rule, operations=self.operations(), **self.options)
-        query = stream.write(outcomes, str(self.out), checkpoint=str(self.checkpoint), available_now=True)
-        try:
-            query.awaitTermination()
-        finally:
-            query.stop()
-        self.progress += query.recentProgress
-
-
-def later(given: Sequence[Given]) -> list[Given]:
-    return [each._replace(opened_at=each.opened_at + EPOCH) for each in given]
-
-
-def far(name: str, at: int) -> Given:
-    """An operation that shows how late it is by now."""
-    return Given(name, "r", ["nobody"], at, 10**9)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

@@ -98,6 +98,17 @@ def run(
     ] = None,
     format: Format = None,
     option: Reading = None,
+    operations: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="A stream of operations (operation_id, keys, opened_at, ...), as --from: these, not events, open.",
+            rich_help_panel=_EVENTS,
+        ),
+    ] = None,
+    operations_schema: Annotated[
+        str | None, typer.Option(metavar="COLUMNS", help="Those of --operations.", rich_help_panel=_EVENTS)
+    ] = None,
     master: Master = None,
     conf: Conf = None,
 ) -> None:
@@ -110,6 +121,8 @@ def run(
     for name, given in (("--from", source), ("--rule", rule), ("--checkpoint", checkpoint)):
         if given is None:
             raise typer.BadParameter("is missing", param_hint=name)
+    if operations_schema is not None and operations is None:
+        raise typer.BadParameter("is for what --operations names", param_hint="--operations-schema")
     options, spark = settings(option, "--option"), settings(conf, "--conf")
     with failures():
         from ..pipeline.stream.doors.sources import From  # noqa: PLC0415  (Spark takes a while to load)
@@ -135,6 +148,7 @@ def run(
             removed=None if removed is None else removed.value,
             available_now=available_now,
             every=every,
+            operations=None if operations is None else From(operations, operations_schema),
         ).run(master, spark)
 
 

@@ -29,7 +29,10 @@ POLL_S = 1
 
 @dataclass(frozen=True)
 class StreamRun:
-    """What is to be run. `columns` and `options` are those of `stream.outcomes`."""
+    """What is to be run. `columns` and `options` are those of `stream.outcomes`.
+
+    `operations` is where operations come from, if not from the events.
+    """
 
     source: From
     rules: Sequence[Path]
@@ -40,13 +43,15 @@ class StreamRun:
     available_now: bool = False
     every: str | None = None
     removed: OnRemoval | None = None
+    operations: From | None = None
 
     def run(self, master: str | None, conf: Mapping[str, str]) -> None:
         """Until there is nothing more to do, or until Ctrl-C."""
         rules = [Rule.from_toml(file) for file in self.rules]
         with spark_session(master, conf, is_quiet=not is_debugging()) as spark:
             events = self.source.read(spark, rules, self.columns)
-            outcomes = stream.outcomes(events, rules, **{**self.columns, **self.options})
+            given = None if self.operations is None else self.operations.read_operations(spark)
+            outcomes = stream.outcomes(events, rules, operations=given, **{**self.columns, **self.options})
             sink = sink_of(spark, self.sink, self.checkpoint)
             told = [rule.name for rule in rules] if self.removed == "leave" else None
             screen = StreamScreen(title_of(rules), pending_count(spark, self.checkpoint, told))

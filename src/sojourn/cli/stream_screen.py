@@ -15,9 +15,9 @@ ENDINGS = ("completed", "expired", "cancelled")
 
 
 class StreamScreen:
-    """Counts since the start, and what is pending: `pending` says how many operations were when it began."""
+    """Counts since the start, and what is pending: `pending` says how many operations were when it began, if known."""
 
-    def __init__(self, title: str, pending: int = 0, console: Console | None = None) -> None:
+    def __init__(self, title: str, pending: int | None = 0, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False, soft_wrap=True)
         self._title = title
         self._pending = pending
@@ -50,12 +50,12 @@ class StreamScreen:
     def _lines(self, progress: Any) -> dict[str, str]:
         totals = self._totals
         aside = totals["late"] + totals["quarantined"]
-        pending = self._pending + totals["opened"] - sum(totals[ending] for ending in ENDINGS)
+        more = totals["opened"] - sum(totals[ending] for ending in ENDINGS)
         state = sum(operator.memoryUsedBytes for operator in progress.stateOperators)
         return {
             "batch": f"{progress.batchId:,}",
             "rows/s": f"{progress.processedRowsPerSecond or 0:,.0f}",
-            "pending": f"{pending:,}",
+            "pending": "" if self._pending is None else f"{self._pending + more:,}",
             **{ending: f"{totals[ending]:,}" for ending in ENDINGS},
             "set aside": f"{aside:,}" if aside else "",
             "watermark": progress.eventTime.get("watermark", ""),

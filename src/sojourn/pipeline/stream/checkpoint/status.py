@@ -18,7 +18,7 @@ from ..shard.shape import DUE, EVENTS, IS_SPENT, OPERATIONS, PENDING, Shape
 from .batches import last_batch, watermark, watermark_of
 from .changes import history_of
 from .files import Files
-from .settings import FORMAT, checked_settings, kept_settings
+from .settings import FORMAT, GIVEN, checked_settings, kept_settings
 
 PROGRESS = "sojourn-progress.json"
 """The last report of a stream, in its checkpoint."""
@@ -99,12 +99,17 @@ def _rows_per_second(files: Files, folder: str) -> float | None:
     return None if rate is None else float(rate)
 
 
-def pending_count(spark: SparkSession, checkpoint: str, told: Sequence[str] | None = None) -> int:
-    """How many operations are open, by what the shards say of themselves: of the rules of these names, or of all."""
+def pending_count(spark: SparkSession, checkpoint: str, told: Sequence[str] | None = None) -> int | None:
+    """How many operations are open, by what the shards say of themselves: of the rules of these names, or of all.
+
+    None where they come from a stream of their own: its shards do not count them.
+    """
     files, folder = Files(spark), checkpoint.rstrip("/")
     batch, settings = last_batch(files, folder), kept_settings(files, folder)
     if batch is None or settings is None or settings["format"] != FORMAT:
         return 0
+    if settings["operations"] == GIVEN:
+        return None
     history = history_of(files, folder, settings)
     ids = [shape.id for shape in history.shapes if told is None or shape.rule.name in told]
     rules = state(spark, checkpoint, "head", batch).selectExpr("explode(value.rules) AS rule")

@@ -1,4 +1,4 @@
-"""Where events come from: files, tables, Kafka, or Spark's clock, each named by a text such as `file:events/`."""
+"""Where events and operations come from: files, tables, Kafka, or Spark's clock, each named as in `file:events/`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from .lakes import DELTA, ICEBERG, Lake
 
 _FEW_FILES = {"maxFilesPerTrigger": "1000"}
 
-FORMS = "file:FOLDER, delta:FOLDER, iceberg:CATALOG.DATABASE.TABLE, kafka:HOST:PORT/TOPIC and rate:ROWS_PER_SECOND"
+FORMS_OF_OPERATIONS = "file:FOLDER, delta:FOLDER, iceberg:CATALOG.DATABASE.TABLE and kafka:HOST:PORT/TOPIC"
+FORMS = f"{FORMS_OF_OPERATIONS.replace(' and ', ', ')} and rate:ROWS_PER_SECOND"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,16 @@ class From:
     def read(self, spark: SparkSession, rules: Rule | Sequence[Rule], columns: Mapping[str, str | None]) -> DataFrame:
         """The events, as a stream."""
         what, _, where = self.text.partition(":")
+        if what == "rate" and where.isdecimal():
+            return events_by_the_clock(spark, Plan.of(rules, "auto", **columns), int(where))
+        return self._read(spark, what, where, FORMS)
+
+    def read_operations(self, spark: SparkSession) -> DataFrame:
+        """A stream of operations: from wherever events come, but Spark's clock."""
+        what, _, where = self.text.partition(":")
+        return self._read(spark, what, where, FORMS_OF_OPERATIONS)
+
+    def _read(self, spark: SparkSession, what: str, where: str, forms: str) -> DataFrame:
         match what:
             case "file" if where:
                 return self._files(spark, where)
@@ -45,9 +56,7 @@ class From:
                 return self._table(spark, ICEBERG, where)
             case "kafka" if where:
                 return self._messages(spark, where)
-            case "rate" if where.isdecimal():
-                return events_by_the_clock(spark, Plan.of(rules, "auto", **columns), int(where))
-        raise ConfigError(f"source {self.text!r} is not known; there are {FORMS}")
+        raise ConfigError(f"source {self.text!r} is not known; there are {forms}")
 
     def _files(self, spark: SparkSession, where: str) -> DataFrame:
         """Lines that cannot be read are rows with a line and a reason in columns of their own: see `files.lines`."""

@@ -10,6 +10,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from ....errors import ConfigError
 from ...kernel import NEVER
+from ..shard.nearby import nearby
 from ..shard.segment import Kept, Segment
 from ..shard.shard import Cache
 
@@ -71,12 +72,18 @@ class Logs:
     def _segment(self, name: str, number: int) -> Segment:
         segment = _cache.get(number)
         if segment is None:
-            saved = self._segments.getValue((number,))
-            if saved is None:
-                raise RuntimeError(f"segment {number} is not in the state")
-            segment = Segment.from_bytes(self._shapes[name], bytes(saved[0]), number)
+            segment = Segment.from_bytes(self._shapes[name], self._data(number), number)
             _cache.add(segment)
         return segment
+
+    def _data(self, number: int) -> bytes:
+        found = nearby().get(number)
+        if found is not None:
+            return found
+        saved = self._segments.getValue((number,))
+        if saved is None:
+            raise RuntimeError(f"segment {number} is not in the state")
+        return bytes(saved[0])
 
     def save(self, logs: Mapping[str, Kept]) -> None:
         new = {name: _head(kept) for name, kept in logs.items()}
@@ -85,9 +92,11 @@ class Logs:
         for number in _numbers(self._old) - _numbers(new):
             self._segments.removeKey((number,))
             _cache.drop(number)
+            nearby().drop(number)
         for kept in logs.values():
             for number, data in kept.added.items():
                 self._segments.updateValue((number,), (data.to_pybytes(),))
+                nearby().put(number, data.to_pybytes())
             for segment in kept.segments:
                 _cache.add(segment)
         self._head.update((self._settings, [(name, list(head.segments), head.wake_at) for name, head in new.items()]))

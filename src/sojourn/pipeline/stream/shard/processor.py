@@ -19,6 +19,7 @@ from ...spark.parcels import prepare_worker
 from ..checkpoint.changes import ruleset_of
 from ..runtime import told_rules
 from .decide import NO_WATERMARK
+from .nearby import nearby
 from .pack import (
     ASIDE,
     COUNTS,
@@ -86,6 +87,7 @@ class SparkStore:
         self._settings = settings
         self._head = handle.getValueState("head", HEAD)
         self._segments = handle.getMapState("segments", SEGMENT_NUMBER, SEGMENT)
+        self._nearby = nearby()
         self.is_awake = False
         """Whether the timer has fired, and is gone."""
 
@@ -102,6 +104,9 @@ class SparkStore:
         return {rule: Head(tuple(segments), pending, wake_at) for rule, segments, pending, wake_at in rules}
 
     def segment(self, number: int) -> bytes:
+        found = self._nearby.get(number)
+        if found is not None:
+            return found
         saved = self._segments.getValue((number,))
         if saved is None:
             raise RuntimeError(f"segment {number} is not in the state")
@@ -110,8 +115,10 @@ class SparkStore:
     def save(self, old: Heads, new: Heads, added: dict[int, bytes]) -> None:
         for number in numbers_of(old) - numbers_of(new):
             self._segments.removeKey((number,))
+            self._nearby.drop(number)
         for number, data in added.items():
             self._segments.updateValue((number,), (data,))
+            self._nearby.put(number, data)
         heads = [(rule, list(head.segments), head.pending, head.wake_at) for rule, head in new.items()]
         self._head.update((self._settings, heads))
         self._set_timer(_timer(old), _timer(new))
