@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from sojourn.service.api.endpoint import ApiRoute
 from sojourn.service.app import make_app
-from sojourn.service.endpoint import ApiRoute
 from sojourn.service.server import make_service
 from sojourn.service.settings import Settings
 

@@ -9,13 +9,13 @@ ROOM = "src/sojourn/service"
 MUTANTS = [
     Mutant(
         "any known token may do everything",
-        f"{ROOM}/door.py",
+        f"{ROOM}/access/door.py",
         "        if not bearer.may(needed):\n",
         "        if False:\n",
     ),
     Mutant(
         "the short way asks for no scope",
-        f"{ROOM}/door.py",
+        f"{ROOM}/access/door.py",
         "return bearer.may(needed) and (self._per_second",
         "return (self._per_second",
     ),
@@ -27,13 +27,13 @@ MUTANTS = [
     ),
     Mutant(
         "a page from elsewhere may write",
-        f"{ROOM}/door.py",
+        f"{ROOM}/access/door.py",
         "if origin is not None and method in _CHANGING and",
         "if origin is not None and method not in _CHANGING and",
     ),
     Mutant(
         "a name that leads here by somebody else's DNS is this machine",
-        f"{ROOM}/door.py",
+        f"{ROOM}/access/door.py",
         "if self._is_local and not self._tokens and host and not",
         "if self._is_local and self._tokens and host and not",
     ),
@@ -51,25 +51,25 @@ MUTANTS = [
     ),
     Mutant(
         "a body may be as large as it likes",
-        f"{ROOM}/endpoint.py",
+        f"{ROOM}/api/endpoint.py",
         "            if size > most:\n",
         "            if False:\n",
     ),
     Mutant(
         "a batch counts as one request",
-        f"{ROOM}/door.py",
+        f"{ROOM}/access/door.py",
         "            self._bucket(bearer).spend(more)\n",
         "            self._bucket(bearer).spend(0)\n",
     ),
     Mutant(
         "a wait said twice in the same moment is new twice",
-        f"{ROOM}/acts.py",
+        f"{ROOM}/turns/acts.py",
         "                next_seq = seq + 1  # ",
         "                pass  # ",
     ),
     Mutant(
         "where one of a run is refused, all are",
-        f"{ROOM}/gather.py",
+        f"{ROOM}/turns/gather.py",
         "        for one in run:\n            yield from opened(service, [one], stamp)\n",
         "        yield from [error] * len(run)\n",
     ),
@@ -81,7 +81,7 @@ MUTANTS = [
     ),
     Mutant(
         "a refusal speaks of Python",
-        f"{ROOM}/problems.py",
+        f"{ROOM}/api/problems.py",
         "        detail = detail.replace(in_python, words)\n",
         "        pass\n",
     ),
@@ -105,7 +105,7 @@ MUTANTS = [
     ),
     Mutant(
         "a rule in use is replaced",
-        f"{ROOM}/acts.py",
+        f"{ROOM}/turns/acts.py",
         "        if number is not None and not replace and",
         "        if number is not None and replace and",
     ),
@@ -129,7 +129,7 @@ MUTANTS = [
     ),
     Mutant(
         "an escaped slash parts a path",
-        f"{ROOM}/endpoint.py",
+        f"{ROOM}/api/endpoint.py",
         '    parts = raw.split(b"/")[1:]\n    return [unquote_to_bytes(part) for part in parts] if b"%" in raw else parts\n',
         '    return unquote_to_bytes(raw).split(b"/")[1:]\n',
     ),

@@ -18,8 +18,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from service.running import Running, running
+from sojourn.service.api.openapi import document
 from sojourn.service.app import make_app
-from sojourn.service.openapi import document
 from sojourn.service.server import make_service
 from sojourn.service.settings import Settings
 

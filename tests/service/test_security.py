@@ -13,8 +13,8 @@ import pytest
 from service.running import running
 from service.scene import Scene, in_service
 from sojourn import ConfigError
+from sojourn.service.access.tokens import Tokens
 from sojourn.service.settings import Settings
-from sojourn.service.tokens import Tokens
 
 READ, WRITE, ADMIN = "r" * 20, "w" * 20, "a" * 20
 TOKENS = Tokens.parse(f"grafana read {READ}; orders write {WRITE}\nops admin {ADMIN}  # for people")

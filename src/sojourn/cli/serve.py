@@ -15,7 +15,7 @@ from .exits import failures
 from .options import bytes_of
 
 if TYPE_CHECKING:
-    from ..service.tokens import Tokens
+    from ..service.access.tokens import Tokens
 
 
 class Clock(StrEnum):
@@ -96,10 +96,10 @@ def serve(
         raise typer.BadParameter("--tls-cert and --tls-key belong together", param_hint="--tls-cert")
     with failures(), ExitStack() as stack:
         from ..durable.index.cold import MEMORY  # noqa: PLC0415
+        from ..service.access.tokens import Tokens  # noqa: PLC0415
         from ..service.logs import log_as_json  # noqa: PLC0415  (only this command needs what is behind it)
         from ..service.server import serve as serve_folder  # noqa: PLC0415
         from ..service.settings import Limits, Settings  # noqa: PLC0415
-        from ..service.tokens import Tokens  # noqa: PLC0415
 
         limits = Limits(
             body_bytes=max_body,
@@ -147,7 +147,7 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
 
 def tokens_of(path: str | None) -> Tokens | None:
     """From a file, or from SOJOURN_TOKENS."""
-    from ..service.tokens import Tokens  # noqa: PLC0415
+    from ..service.access.tokens import Tokens  # noqa: PLC0415
 
     if path is not None:
         return Tokens.read(path)

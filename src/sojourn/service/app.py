@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from .endpoint import ApiRoute
+from .api.endpoint import ApiRoute
+from .api.problems import Problem
 from .front import Front
-from .problems import Problem
 from .routes import batch, clock, health, outcomes, rules, signals, waits
 from .service import Service
 from .ui import routes as ui

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .shapes import json_bytes, outcome_shape
+from .api.shapes import json_bytes, outcome_shape
 
 if TYPE_CHECKING:
     from ..durable.async_hub import AsyncDurableHub

@@ -15,11 +15,11 @@ from uuid import uuid4
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import SojournError
-from .acts import Opened
+from .api.problems import Problem, problem_of
+from .api.shapes import asked, parsed, signal
 from .front import logger, unexpected
-from .problems import Problem, problem_of
 from .routes.waits import opened_bytes
-from .shapes import asked, parsed, signal
+from .turns.acts import Opened
 
 if TYPE_CHECKING:
     from .service import Service

@@ -14,15 +14,15 @@ from starlette.routing import BaseRoute
 from ..clock import ManualClock
 from ..durable.async_hub import AsyncDurableHub
 from ..errors import DiskError
-from .acts import Opened, opening, reading
+from .access.door import Door
+from .api.problems import Problem
+from .api.shapes import Asked, histogram_shape
 from .counters import Counters
-from .door import Door
 from .feed import Feed
-from .gather import Gatherer
-from .problems import Problem
 from .settings import Settings
-from .shapes import Asked, histogram_shape
-from .tally import Tally
+from .turns.acts import Opened, opening, reading
+from .turns.gather import Gatherer
+from .turns.tally import Tally
 
 if TYPE_CHECKING:
     from ..durable.state.state import State

@@ -11,8 +11,8 @@ from .._arguments import check_whole
 from ..durable.index.cold import MEMORY
 from ..errors import ConfigError
 from ..rules.duration import Duration
-from .networks import network_of
-from .tokens import Tokens
+from .access.networks import network_of
+from .access.tokens import Tokens
 
 PORT = 7420
 LOCAL_NAMES = frozenset({"localhost", "ip6-localhost"})

@@ -16,9 +16,9 @@ import pytest
 import sojourn as sj
 from service.client.local import local_service
 from service.client.scene import RemoteScene
+from sojourn.service.access.tokens import Tokens
 from sojourn.service.client import RemoteHub, RemoteWait
 from sojourn.service.client.refusals import error_of
-from sojourn.service.tokens import Tokens
 
 GUARD_S = 30
 SHIPPED = sj.Rule("shipped", opens="order", until=sj.all_of("paid", "packed"), within=1_000, cancels="void")

@@ -10,7 +10,7 @@ import pytest
 
 from service.ui.conftest import opened
 from service.ui.running import Running, running
-from sojourn.service.tokens import Tokens
+from sojourn.service.access.tokens import Tokens
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright here: pip install playwright")
 expect = sync_api.expect

@@ -13,7 +13,7 @@ import pytest
 from service.scene import Scene, serving
 from service.webhooks.scene import SECRET
 from service.webhooks.test_sender import Server
-from sojourn.service.tokens import Tokens
+from sojourn.service.access.tokens import Tokens
 from sojourn.service.webhooks import verify
 from sojourn.service.webhooks.part import WebhooksPart
 

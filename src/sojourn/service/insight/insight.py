@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute
 from ...durable.state.horizon import horizon
 from ...durable.state.wait import Wait
 from ...errors import OutcomesGoneError
-from ..problems import Problem
+from ..api.problems import Problem
 from .forecast import forecast
 from .on_disk import OnDisk
 from .pulse import Pulse

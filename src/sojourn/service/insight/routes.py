@@ -12,10 +12,10 @@ from ...durable.state.horizon import soonest
 from ...durable.state.incidents import FAR, Incident
 from ...durable.state.wait import Wait
 from ...rules.duration import duration_ms
-from .. import acts
-from ..endpoint import ApiRequest, ApiRoute, Docs, Parameter, answer
-from ..problems import Problem, refused
-from ..shapes import a_text, an_object, checked, duration, time_ms, wait_shape
+from ..api.endpoint import ApiRequest, ApiRoute, Docs, Parameter, answer
+from ..api.problems import Problem, refused
+from ..api.shapes import a_text, an_object, checked, duration, time_ms, wait_shape
+from ..turns import acts
 from .timeline import Told, timeline
 
 LONGEST_MS = 3_660 * 86_400_000

@@ -10,7 +10,7 @@ from ...durable.log.files import Files
 from ...durable.log.segments import Header, Position, headers, layout, segment_name
 from ...durable.state.incidents import FAR, Incident
 from ...durable.state.wait import Wait
-from ..shapes import json_bytes
+from ..api.shapes import json_bytes
 
 MOST_BYTES = 512 * 2**20
 """Of the log that are looked through for one wait."""

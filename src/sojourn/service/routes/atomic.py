@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from ..acts import signalling
-from ..gather import Answer, Ask, plan_of
-from ..problems import Problem, refused
-from ..shapes import Asked, Signal
+from ..api.problems import Problem, refused
+from ..api.shapes import Asked, Signal
+from ..turns.acts import signalling
+from ..turns.gather import Answer, Ask, plan_of
 
 if TYPE_CHECKING:
     from ..service import Service

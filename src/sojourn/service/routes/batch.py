@@ -15,12 +15,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from ...rules import Rule
-from .. import shapes
-from ..acts import Cancelled, Opened
-from ..endpoint import ApiRequest, ApiRoute, Docs, Parameter
-from ..gather import Answer, Ask, Cancellation, Extension, carry_out
-from ..problems import Problem, refused
+from ..api import shapes
+from ..api.endpoint import ApiRequest, ApiRoute, Docs, Parameter
+from ..api.problems import Problem, refused
 from ..quick import refusal
+from ..turns.acts import Cancelled, Opened
+from ..turns.gather import Answer, Ask, Cancellation, Extension, carry_out
 from . import atomic
 from .waits import cancelled, opened_bytes
 

@@ -7,9 +7,9 @@ import asyncio
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from ..endpoint import ApiRequest, ApiRoute, Docs, answer
-from ..problems import Problem, refused
-from ..shapes import an_object, duration, time_ms
+from ..api.endpoint import ApiRequest, ApiRoute, Docs, answer
+from ..api.problems import Problem, refused
+from ..api.shapes import an_object, duration, time_ms
 
 
 async def advance(request: ApiRequest) -> Response:

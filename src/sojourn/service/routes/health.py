@@ -7,8 +7,8 @@ import asyncio
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from ..endpoint import ApiRequest, ApiRoute, Docs, answer
-from ..openapi import document
+from ..api.endpoint import ApiRequest, ApiRoute, Docs, answer
+from ..api.openapi import document
 
 
 async def healthz(request: ApiRequest) -> Response:

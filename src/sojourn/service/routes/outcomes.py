@@ -9,10 +9,10 @@ from starlette.routing import BaseRoute
 from starlette.types import Message, Receive, Scope, Send
 
 from ...errors import OutcomesGoneError
-from ..endpoint import JSON, ApiRequest, ApiRoute, Docs, Parameter
-from ..problems import problem_of, refused
+from ..api.endpoint import JSON, ApiRequest, ApiRoute, Docs, Parameter
+from ..api.problems import problem_of, refused
+from ..api.shapes import json_bytes, outcome_shape
 from ..service import Service
-from ..shapes import json_bytes, outcome_shape
 
 PAGE = 1_000
 LONGEST_PAGE = 10_000

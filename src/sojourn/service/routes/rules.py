@@ -6,9 +6,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from ...rules import Rule
-from .. import acts, shapes
-from ..endpoint import JSON, ApiRequest, ApiRoute, Docs, Parameter, answer
-from ..problems import Problem, refused
+from ..api import shapes
+from ..api.endpoint import JSON, ApiRequest, ApiRoute, Docs, Parameter, answer
+from ..api.problems import Problem, refused
+from ..turns import acts
 
 TOML = "application/toml"
 

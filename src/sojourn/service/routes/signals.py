@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from .. import shapes
-from ..endpoint import ApiRequest, ApiRoute, Docs, answer
+from ..api import shapes
+from ..api.endpoint import ApiRequest, ApiRoute, Docs, answer
 
 
 async def post(request: ApiRequest) -> Response:

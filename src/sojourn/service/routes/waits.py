@@ -12,10 +12,10 @@ from starlette.routing import BaseRoute
 from ...durable.hub import explained
 from ...durable.state.pages import page
 from ...durable.state.wait import Wait
-from .. import acts
-from ..endpoint import JSON, ApiRequest, ApiRoute, Docs, Parameter, answer
-from ..problems import refused
-from ..shapes import a_bool, a_text, an_object, asked, duration, json_bytes, new_wait_bytes, time_ms, wait_shape
+from ..api.endpoint import JSON, ApiRequest, ApiRoute, Docs, Parameter, answer
+from ..api.problems import refused
+from ..api.shapes import a_bool, a_text, an_object, asked, duration, json_bytes, new_wait_bytes, time_ms, wait_shape
+from ..turns import acts
 
 PAGE = 100
 LONGEST_PAGE = 1_000

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ...errors import ConfigError
-from ..networks import network_of
+from ..access.networks import network_of
 
 Address = IPv4Address | IPv6Address
 Resolve = Callable[[str, int], Awaitable[list[str]]]

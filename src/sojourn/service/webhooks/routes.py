@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from ..endpoint import ApiRequest, ApiRoute, Docs, Parameter, answer
-from ..problems import Problem, refused
-from ..shapes import a_bool, a_text, an_object, checked, duration, parsed
+from ..api.endpoint import ApiRequest, ApiRoute, Docs, Parameter, answer
+from ..api.problems import Problem, refused
+from ..api.shapes import a_bool, a_text, an_object, checked, duration, parsed
 from .store import Delivery, Webhook
 from .webhooks import ENDINGS, Webhooks
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-from ..errors import ConfigError
+from ...errors import ConfigError
 
 Network = IPv4Network | IPv6Network
 

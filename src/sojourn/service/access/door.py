@@ -5,14 +5,14 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from .problems import Problem
-from .settings import is_local
+from ..api.problems import Problem
+from ..settings import is_local
 from .tokens import ANYBODY, Bearer
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-    from .settings import Settings
+    from ..settings import Settings
 
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 

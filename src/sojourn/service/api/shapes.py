@@ -10,18 +10,18 @@ from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from ..durable.state.wait import Ended, Told, Wait
-from ..errors import RuleError
-from ..hub._ending import progress_of
-from ..rules import Condition, Rule
-from ..rules.account import Progress, missing_text
-from ..rules.duration import LIMIT_MS, duration_ms
-from ..rules.plain import SETTINGS, condition_of, plain_condition, plain_rule, rule_of
+from ...durable.state.wait import Ended, Told, Wait
+from ...errors import RuleError
+from ...hub._ending import progress_of
+from ...rules import Condition, Rule
+from ...rules.account import Progress, missing_text
+from ...rules.duration import LIMIT_MS, duration_ms
+from ...rules.plain import SETTINGS, condition_of, plain_condition, plain_rule, rule_of
 from .problems import Problem, problem_of, refused
 
 if TYPE_CHECKING:
-    from ..hub._plan import Plan
-    from ..timer import LatenessHistogram
+    from ...hub._plan import Plan
+    from ...timer import LatenessHistogram
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, NoMatchFound
 
-from ..errors import SojournError
-from ..rules.duration import duration_ms
+from ...errors import SojournError
+from ...rules.duration import duration_ms
 from .problems import Problem, problem_of, refused
 from .shapes import checked, json_bytes, parsed
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Send
     from starlette.types import Scope as AsgiScope
 
-    from .service import Service
-    from .tokens import Bearer, Scope
+    from ..access.tokens import Bearer, Scope
+    from ..service import Service
 
 JSON = "application/json"
 

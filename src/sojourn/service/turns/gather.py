@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ..rules import Rule
+from ...rules import Rule
+from ..api.shapes import Asked, Signal
 from .acts import Cancelled, Opened, cancelling, extending, registering, signalling
-from .shapes import Asked, Signal
 
 if TYPE_CHECKING:
-    from .service import Service
+    from ..service import Service
 
 logger = logging.getLogger("sojourn.service")
 

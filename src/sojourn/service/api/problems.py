@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from ..errors import (
+from ...errors import (
     ConfigError,
     DelayError,
     HubFullError,

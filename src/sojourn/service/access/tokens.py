@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from ..errors import ConfigError
+from ...errors import ConfigError
 
 Scope = Literal["read", "write", "admin"]
 SCOPES: dict[str, int] = {"read": 1, "write": 2, "admin": 3}

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ..durable.state.wait import Wait
-from ..rules import Rule
-from .problems import Problem
-from .shapes import Asked, Signal, outcome_shape, wait_shape
+from ...durable.state.wait import Wait
+from ...rules import Rule
+from ..api.problems import Problem
+from ..api.shapes import Asked, Signal, outcome_shape, wait_shape
 
 if TYPE_CHECKING:
-    from ..durable.state.state import State
-    from ..durable.verbs import Verbs
+    from ...durable.state.state import State
+    from ...durable.verbs import Verbs
     from .tally import Tally
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..durable.state.state import State
-    from ..durable.state.wait import Wait
+    from ...durable.state.state import State
+    from ...durable.state.wait import Wait
 
 ENDINGS = ("completed", "expired", "cancelled")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
+from ... import __version__
 from .endpoint import ApiRoute
 from .problems import MEDIA_TYPE
 from .schemas import SCHEMAS, ref
