@@ -125,12 +125,12 @@ def test_operations_from_a_stream_killed_at_random_points_are_all_told_once(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
     random = Random(seed)
-    scene, decided = given_scene(spark, tmp_path, random, 600)
-    for _ in range(5):
+    scene, decided = given_scene(spark, tmp_path, random, 240)
+    for _ in range(3):
         _kill(victim(tmp_path, OPERATIONS), tmp_path, random, most=200)  # two stateful steps write more files
     scene.run(GIVEN_RULE)
     assert scene.outcomes() == decided
-    assert len(decided) > 50
+    assert len(decided) > 20
 
 
 @pytest.mark.chaos
