@@ -29,10 +29,10 @@ def hub_in(folder: Path, **options: object) -> DurableHub:
     return hub
 
 
-def fill(folder: Path) -> None:
-    with hub_in(folder) as hub:
-        hub.wait_many([f"k{i}" for i in range(50)], "paid", 1_000, ids=[f"w{i}" for i in range(50)])
-        hub.signal("k7", "paid")
+def fill(folder: Path, key: str = "k", **options: object) -> None:
+    with hub_in(folder, **options) as hub:
+        hub.wait_many([f"{key}{i}" for i in range(50)], "paid", 1_000, ids=[f"w{i}" for i in range(50)])
+        hub.signal(f"{key}7", "paid")
         hub.extend("w8", 5_000)
 
 
@@ -80,10 +80,7 @@ def test_an_index_of_another_boot_or_format_is_made_anew(tmp_path: Path, name: s
 def test_an_index_of_another_log_is_made_anew(tmp_path: Path) -> None:
     """Such as a folder that was restored from a backup, except for the index."""
     fill(tmp_path / "here")
-    with hub_in(tmp_path / "there", clock=ManualClock(wall_ms=WALL_MS + 1)) as hub:
-        hub.wait("other", "paid", 1_000)
-        hub.signal("other", "nothing")
-        hub._engine.state.check()
+    fill(tmp_path / "there", "other", clock=ManualClock(wall_ms=WALL_MS + 1))
     for name in (NAME, f"{NAME}-sum"):
         (tmp_path / "there" / name).rename(tmp_path / "here" / name)
     check(tmp_path / "here")
