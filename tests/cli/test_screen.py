@@ -86,11 +86,22 @@ def test_without_java_spark_is_refused_with_the_way_out(monkeypatch: pytest.Monk
 
 
 def test_spark_on_this_machine_gets_its_memory_and_what_is_set_has_the_last_word() -> None:
-    here = sessions._settings(None, None)
+    here = sessions._settings(None, None, None)
     assert here["spark.master"] == "local[*]"
     assert int(here["spark.driver.memory"].removesuffix("m")) >= 1_024
-    assert "spark.driver.memory" not in sessions._settings("spark://host:7077", None)
+    assert "spark.driver.memory" not in sessions._settings("spark://host:7077", None, None)
     assert {**here, "spark.driver.memory": "9g"}["spark.driver.memory"] == "9g"
+
+
+def test_a_session_for_one_replay_on_this_machine_is_brief_and_cuts_a_large_log() -> None:
+    lasting, brief = sessions._settings(None, None, None), sessions._settings(None, None, 0)
+    large, there = sessions._settings(None, None, 1 << 33), sessions._settings("spark://host:7077", None, 1 << 33)
+    java, partitions = "spark.driver.extraJavaOptions", "spark.sql.shuffle.partitions"
+    assert sessions.QUICK_JAVA in brief[java]
+    assert sessions.QUICK_JAVA not in lasting[java]
+    assert sessions.QUICK_JAVA not in there[java]
+    assert int(large[partitions]) >= 64 > int(brief[partitions])
+    assert int(large[partitions]) % int(brief[partitions]) == 0
 
 
 def test_what_spark_says_while_it_starts_is_kept_from_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
