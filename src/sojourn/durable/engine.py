@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..errors import DiskError, PurgatoryClosedError, SojournError, StorageError
 from ..hub._ending import call_all
 from ..hub._plan import refused
-from ..rules.outcome import time_text
 from ..timer._fork import refuse_in_child, resting_on_timers
 from .commit import Committer, Request, call_each
 from .index.cold import CROWD, Cold
 from .index.index import Index
 from .log import records as r
 from .log.files import Files
+from .log.folder import about_me
 from .log.segments import LOCK
 from .log.writer import Log, Sync, disk_error
 from .outcomes import Outcomes
@@ -96,8 +96,7 @@ class Engine:
         """Callbacks of what has been told, to be called when the group is done."""
         self._most = most_in_memory
         self.torn_bytes = 0
-        since = time_text(timer.clock.wall_ns() // 1_000_000)
-        me = {"name": name, "pid": self._pid, "host": _host(), "since": since}
+        me = about_me(name, timer.clock.wall_ns() // 1_000_000)
         try:
             self._ownership = files.lock(LOCK, me)
         except OSError as error:
@@ -476,10 +475,6 @@ class Engine:
     def _has_room(self) -> bool:
         """Whether waits can come in before they are due; otherwise they come when they are."""
         return len(self.state.waits) < self._most
-
-
-def _host() -> str:
-    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "?")
 
 
 def _first(untold: dict[int, Wait], most: int) -> list[tuple[int, Wait]]:

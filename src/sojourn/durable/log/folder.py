@@ -39,10 +39,11 @@ def _has_log(files: Files) -> bool:
     return bool(there.segments or there.snapshots or files.names_below(CHANGES))
 
 
-def about_me(name: str) -> dict[str, Any]:
-    """What to write into a lock."""
+def about_me(name: str, now_ms: int | None = None) -> dict[str, Any]:
+    """What to write into a lock; since now, if nobody says otherwise."""
+    since = time.time_ns() // 1_000_000 if now_ms is None else now_ms
     host = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "?")
-    return {"name": name, "pid": os.getpid(), "host": host, "since": time_text(time.time_ns() // 1_000_000)}
+    return {"name": name, "pid": os.getpid(), "host": host, "since": time_text(since)}
 
 
 def repaired(files: Files) -> frozenset[int]:

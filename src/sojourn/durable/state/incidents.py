@@ -15,10 +15,7 @@ deadline is ever moved to before the time at which somebody moves it: what an un
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    pass
+from typing import Any, NamedTuple
 
 FAR = 36_525 * 86_400_000
 """A hundred years: nobody stops a clock for so long."""

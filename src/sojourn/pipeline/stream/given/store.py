@@ -94,9 +94,10 @@ class Logs:
             _cache.drop(number)
             nearby().drop(number)
         for kept in logs.values():
-            for number, data in kept.added.items():
-                self._segments.updateValue((number,), (data.to_pybytes(),))
-                nearby().put(number, data.to_pybytes())
+            for number, added in kept.added.items():
+                data = added.to_pybytes()
+                self._segments.updateValue((number,), (data,))
+                nearby().put(number, data)
             for segment in kept.segments:
                 _cache.add(segment)
         self._head.update((self._settings, [(name, list(head.segments), head.wake_at) for name, head in new.items()]))
