@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
+from ..hub._coroutines import handle_returned
 from ..purgatory.purgatory import OnError, log_error
 
 if TYPE_CHECKING:
@@ -43,13 +43,4 @@ class Callbacks:
             log_error(wait, broken)
 
     def _returned(self, wait: Any, returned: Any) -> None:
-        """A callback has returned something: a coroutine is to be run, anything else is of no interest."""
-        if not isinstance(returned, CoroutineType):
-            return
-        if self._coroutines is not None:
-            self._coroutines.run(returned, wait, self._failed)
-            return
-        returned.close()
-        raise TypeError(
-            f"a callback of {wait!r} is a coroutine function, and a Hub has no asyncio loop to run it: use an AsyncHub"
-        )
+        handle_returned(returned, wait, self._coroutines, self._failed)

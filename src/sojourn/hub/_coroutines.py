@@ -49,3 +49,16 @@ class Coroutines:
                 failed(wait, exception)
 
         task.add_done_callback(done)
+
+
+def handle_returned(returned: Any, wait: Any, coroutines: Coroutines | None, failed: Failed) -> None:
+    """A callback has returned something: a coroutine is to be run, anything else is of no interest."""
+    if not isinstance(returned, CoroutineType):
+        return
+    if coroutines is not None:
+        coroutines.run(returned, wait, failed)
+        return
+    returned.close()
+    raise TypeError(
+        f"a callback of {wait!r} is a coroutine function, and a Hub has no asyncio loop to run it: use an AsyncHub"
+    )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from threading import get_ident
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import HubFullError, PurgatoryClosedError
 from ..purgatory.purgatory import OnError, PurgatoryFace
 from ._build import Signals, Wait
+from ._coroutines import handle_returned
 from ._ids import Ids
 from ._memory import Memory
 from ._plan import refused
@@ -75,16 +75,7 @@ class WaitsFace(PurgatoryFace, Lists):
             self._failed(wait, refused(event, reason))
 
     def _returned(self, wait: Wait, returned: Any) -> None:
-        """A callback has returned something: a coroutine is to be run, anything else is of no interest."""
-        if not isinstance(returned, CoroutineType):
-            return
-        if self._coroutines is not None:
-            self._coroutines.run(returned, wait, self._failed)
-            return
-        returned.close()
-        raise TypeError(
-            f"a callback of {wait!r} is a coroutine function, and a Hub has no asyncio loop to run it: use an AsyncHub"
-        )
+        handle_returned(returned, wait, self._coroutines, self._failed)
 
     def _refuse_more(self) -> NoReturn:
         raise HubFullError(
