@@ -151,6 +151,25 @@ def test_a_callback_may_use_the_client_it_is_called_by(scene: RemoteScene, monke
     assert not any(by_itself)
 
 
+@pytest.mark.parametrize("end", ["signal", "cancel"])
+def test_who_ends_a_wait_returns_when_its_callbacks_have(scene: RemoteScene, monkeypatch: Any, end: str) -> None:
+    ask, begun, called = scene.hub._transport.ask, threading.Event(), []
+
+    def ask_slowly(method: str, *arguments: Any, **options: Any) -> Any:
+        answer = ask(method, *arguments, **options)
+        assert method == "GET" or begun.wait(GUARD_S)  # the stream has been quicker than the answer
+        return answer
+
+    def callback(wait: RemoteWait) -> None:
+        begun.set()
+        called.append(scene.hub.now_ms())
+
+    wait = scene.wait(callback=callback)
+    monkeypatch.setattr(scene.hub._transport, "ask", ask_slowly)
+    assert scene.signal("k", "paid") if end == "signal" else wait.cancel()
+    assert called == [0]
+
+
 def test_closing_tells_those_who_wait_and_leaves_the_waits(scene: RemoteScene) -> None:
     errors: list[BaseException] = []
     with sj.connect(scene.local.url) as hub:

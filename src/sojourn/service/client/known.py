@@ -12,6 +12,9 @@ from ...durable.state.wait import Told
 from .shapes import told_from
 from .wait import Owner, RemoteWait
 
+CATCH_UP_S = 5
+"""How long a call waits for callbacks that are being called because of it."""
+
 
 class Known:
     """What comes with the events while an answer is under way is kept for the handles that the answer makes."""
@@ -19,6 +22,9 @@ class Known:
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self._lock = threading.RLock()
+        self._told = threading.Condition(self._lock)
+        self._telling: RemoteWait | None = None
+        self._teller = 0
         self._by_id: WeakValueDictionary[str, RemoteWait] = WeakValueDictionary()
         self._held: dict[str, RemoteWait] = {}
         self._listeners = 0
@@ -51,15 +57,29 @@ class Known:
                 told = meanwhile
         if told is not None:
             wait._end(told)
+            self._await_callbacks(wait)
         return wait
 
     def tell(self, told: Told) -> None:
+        """What the events say; the thread that reads them calls this for one after the other."""
         with self._lock:
             wait = self._by_id.get(told.operation_id)
             if self._listeners:
                 self._meanwhile[told.operation_id] = told
-        if wait is not None and wait.opened_at == told.opened_at:
-            wait._end(told)
+            self._telling, self._teller = wait, threading.get_ident()
+        try:
+            if wait is not None and wait.opened_at == told.opened_at:
+                wait._end(told)
+        finally:
+            with self._told:
+                self._telling = None
+                self._told.notify_all()
+
+    def _await_callbacks(self, wait: RemoteWait) -> None:
+        """An answer says that it has ended; where the events said so first, its callbacks may still be running."""
+        with self._told:
+            if self._teller != threading.get_ident():
+                self._told.wait_for(lambda: self._telling is not wait, CATCH_UP_S)
 
     def hold(self, wait: RemoteWait, is_held: bool) -> None:
         """Somebody waits for its end, though perhaps nobody has the handle; or no longer."""
@@ -70,9 +90,9 @@ class Known:
                 self._held.pop(wait.id, None)
 
     def has_pending(self) -> bool:
-        """Whether somebody holds a wait that has not ended, as far as is known."""
+        """Whether somebody holds a wait that has not ended as far as is known, or whose callbacks still run."""
         with self._lock:
-            return any(wait._told is None for wait in list(self._by_id.values()))
+            return self._telling is not None or any(wait._told is None for wait in list(self._by_id.values()))
 
     def held(self) -> list[RemoteWait]:
         with self._lock:

@@ -16,7 +16,7 @@ from ...errors import ConfigError, NotStorableError, OutcomesGoneError, Unreacha
 from ...rules import Event, Rule
 from ...rules.duration import Duration, duration_ms
 from .events import Events
-from .known import Known
+from .known import CATCH_UP_S, Known
 from .shapes import checked_id, plan_shape, signal_shape, stats_from, told_from, wait_shape
 from .transport import NDJSON, Transport, path_of, written
 from .wait import Owner, RemoteWait
@@ -24,7 +24,6 @@ from .wire import Answer
 
 PAGE = 1_000
 POLL_MS = 20_000
-CATCH_UP_S = 5
 
 
 class RemoteVerbs:
