@@ -18,6 +18,7 @@ from .broker import BROKER
 from .durable.report import report as durable_report
 from .durable.workload import DURABLE
 from .figures import draw
+from .machine import compile_sources
 from .purgatory import PURGATORY
 from .replay.report import report as replay_report
 from .replay.workload import REPLAY
@@ -167,6 +168,7 @@ def _workload_arguments(
 
 def _measure(workload: Workload, report: Report, options: argparse.Namespace) -> int:
     """Measure and report; status 1 if a peer broke (one that is merely missing is fine), or gave another answer."""
+    compile_sources()
     if getattr(options, "events", None):
         os.environ[batch.EVENTS] = str(options.events)  # the children's too
     results = run(workload, options.n, options.peers, options.rounds, options.parts, options.json)
@@ -178,6 +180,7 @@ def _measure(workload: Workload, report: Report, options: argparse.Namespace) ->
 
 
 def _import(options: argparse.Namespace) -> int:
+    compile_sources()
     results = importing.measure(options.rounds)
     if options.json is not None:
         results.save(options.json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sojourn.cli import app
+from sojourn.cli import app_for
 from sojourn.errors import SourceError
 
 from .log import write_events
@@ -28,7 +28,7 @@ def main() -> None:
     except SourceError as error:
         sys.exit(f"error: {error}")
     options = [str(part) for option in OPTIONS.items() for part in option]
-    app(["replay", str(events), *options, *sys.argv[1:]], prog_name="sojourn")
+    app_for(["replay"])(["replay", str(events), *options, *sys.argv[1:]], prog_name="sojourn")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ _UNUSABLE, _INTERRUPTED = 3, 130  # as in cli.exits, which cannot be imported wi
 def main() -> None:
     """Run the command line; without what it needs, say what to install."""
     try:
-        from .cli import app  # noqa: PLC0415  (typer is an extra)
+        from .cli import app_for  # noqa: PLC0415  (typer is an extra)
         from .cli.exits import run  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
@@ -19,7 +19,7 @@ def main() -> None:
         sys.exit(_UNUSABLE)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
-    run(lambda: app(prog_name="sojourn"))
+    run(lambda: app_for(sys.argv[1:])(prog_name="sojourn"))
 
 
 if __name__ == "__main__":

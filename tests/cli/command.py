@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from typer.testing import CliRunner
 
-from sojourn.cli import app
+from sojourn.cli import app_for
 
 
 class Ended(NamedTuple):
@@ -18,7 +18,8 @@ class Ended(NamedTuple):
 
 
 def sojourn(*arguments: object) -> Ended:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], prog_name="sojourn")
+    given = [str(argument) for argument in arguments]
+    result = CliRunner().invoke(app_for(given), given, prog_name="sojourn")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Ended(result.exit_code, result.stdout, result.stderr)

@@ -12,7 +12,7 @@ import pytest
 from typer.main import get_command
 
 from cli.command import sojourn
-from sojourn.cli import app
+from sojourn.cli import app_for
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
@@ -44,7 +44,7 @@ def test_the_story_happens_as_told(page: Path, tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize("example", sorted(EXAMPLES))
 def test_the_command_is_one_that_could_be_typed(example: str) -> None:
     """Every option that the README or a page names is there, and nothing that must be given is left out."""
-    command: Any = get_command(app)
+    command: Any = get_command(app_for([]))
     name, args = None, shlex.split(example)
     while args and not args[0].startswith("-") and hasattr(command, "resolve_command"):
         name, command, args = command.resolve_command(command.context_class(command), args)
@@ -80,7 +80,7 @@ def test_the_columns_of_outcomes_are_documented_in_their_order() -> None:
 
 def test_every_command_and_every_option_of_stream_is_documented() -> None:
     page = (DOCS / "reference" / "commands.md").read_text()
-    command: Any = get_command(app)
+    command: Any = get_command(app_for([]))
     assert [name for name in command.commands if f"`{name}" not in page.partition("\n## ")[0]] == []
     section = page.partition("## `sojourn stream`")[2].partition("\n## ")[0]
     options = [option for parameter in command.commands["stream"].params for option in parameter.opts]

@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 
 from service.running import running
-from sojourn.cli import app
+from sojourn.cli import app_for
 
 ROOT = Path(__file__).parents[2]
 ENTRYPOINT = json.loads(re.findall(r"^ENTRYPOINT (.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)[0])
@@ -20,7 +20,7 @@ EXEC_START = re.findall(r"^ExecStart=(.+)$", (ROOT / "deploy/sojourn.service").r
 
 @pytest.mark.parametrize("words", [ENTRYPOINT, EXEC_START])
 def test_what_is_started_is_the_command_with_options_that_it_has(words: list[str]) -> None:
-    command: Any = get_command(app)
+    command: Any = get_command(app_for([]))
     known = {option for parameter in command.commands["serve"].params for option in parameter.opts}
     assert (Path(words[0]).name, words[1]) == ("sojourn", "serve")
     assert {word for word in words if word.startswith("--")} <= known

@@ -22,9 +22,9 @@ without_pandas()
 
 REPLAY = """
 import sys
-from sojourn.cli import app
+from sojourn.cli import app_for
 
-app(["replay", "--help"], standalone_mode=False)
+app_for(["replay"])(["replay", "--help"], standalone_mode=False)
 import sojourn.pipeline.spark
 
 print("durable" in " ".join(name for name in sys.modules if name.startswith("sojourn.")), "pandas" in sys.modules)

@@ -1,47 +1,59 @@
-"""All commands under one name."""
+"""All commands under one name. Only the one that is asked for is loaded, as each takes a while; for help all are."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from .. import __version__
-from .data import backup, compact, inspect, verify
-from .demo import demo
-from .doctor import doctor
 from .exits import EPILOG, show_tracebacks
-from .explain import explain
-from .recommend import recommend
-from .replay import replay
-from .report import report
-from .rule import rule
-from .serve import serve
-from .simulate import simulate
-from .stream import stream
 
-app = typer.Typer(
-    name="sojourn",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=EPILOG,
-)
-app.command()(serve)
-app.command()(replay)
-app.command()(recommend)
-app.command()(explain)
-app.command()(report)
-app.command()(verify)
-app.command()(inspect)
-app.command()(backup)
-app.command()(compact)
-app.add_typer(stream, name="stream")
-app.add_typer(rule, name="rule")
-app.command()(demo)
-app.command()(simulate)
-app.command()(doctor)
+COMMANDS = {
+    "serve": "serve",
+    "replay": "replay",
+    "recommend": "recommend",
+    "explain": "explain",
+    "report": "report",
+    "verify": "data",
+    "inspect": "data",
+    "backup": "data",
+    "compact": "data",
+    "stream": "stream",
+    "rule": "rule",
+    "demo": "demo",
+    "simulate": "simulate",
+    "doctor": "doctor",
+}
+"""By name: the module beside this one that has it. In the order in which help shows them."""
+
+
+def app_for(arguments: Sequence[str]) -> typer.Typer:
+    """An app that knows the command in these arguments; all commands, if there is none, or another."""
+    asked = next((argument for argument in arguments if not argument.startswith("-")), "")
+    return app_of([asked] if asked in COMMANDS else COMMANDS)
+
+
+def app_of(names: Iterable[str]) -> typer.Typer:
+    """An app that knows these commands."""
+    app = typer.Typer(
+        name="sojourn",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog=EPILOG,
+    )
+    app.callback()(sojourn)
+    for name in names:
+        command = getattr(import_module(f".{COMMANDS[name]}", __package__), name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    return app
 
 
 def _print_version(is_asked: bool) -> None:
@@ -50,7 +62,6 @@ def _print_version(is_asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def sojourn(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks, and what Spark logs.")] = False,
     version: Annotated[

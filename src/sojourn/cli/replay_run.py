@@ -20,7 +20,6 @@ from ..pipeline.files.source import Source, is_remote
 from ..pipeline.local_replay import LocalReplay
 from ..pipeline.phases import age
 from ..pipeline.replay import Job, Replay, doubts, suspicious_times
-from ..pipeline.report import Report
 from ..pipeline.results.compare import Difference, differences
 from ..pipeline.results.deadlines import deadlines
 from ..pipeline.results.summary import summary
@@ -34,6 +33,8 @@ from .session import LOCAL, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from ..pipeline.report import Report
 
 DIFFERENCES_SHOWN = 5
 REASONS_SHOWN = 5
@@ -187,6 +188,8 @@ class ReplayRun:
         return [*doubted.idle, *doubted.unmet, *suspicious_times(replay)]
 
     def _report(self, replay: Replay, engine: str) -> Report:
+        from ..pipeline.report import Report  # noqa: PLC0415  (only who wants a page pays for it)
+
         name = Path(self.job.title).name
         return Report(replay.tallies, self.job.rules, name, engine, self.job.by, replay.quarantined)
 
