@@ -17,9 +17,18 @@ from replay.logs import write_orders, write_rule
 from sojourn import ConfigError, __version__
 from sojourn.cli import doctor as doctoring
 from sojourn.cli import session
+from sojourn.cli.app import COMMANDS
 from sojourn.cli.exits import MEANINGS
 from sojourn.cli.session import spark_session
 from sojourn.pipeline.spark.version import BELOW, LEAST, check_version
+
+
+def test_only_the_command_that_is_asked_for_is_loaded_and_all_for_help_or_after_a_typo() -> None:
+    loaded = "import sys; from sojourn.cli import app_for; app_for(['--debug', 'replay']); print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout.split()
+    assert {f"sojourn.cli.{name}" for name in COMMANDS.values()} & set(modules) == {"sojourn.cli.replay"}
+    assert "No such command 'repaly'" in sojourn("repaly").err
+    assert re.findall(r"^│ ([a-z]+) {2,}", sojourn("--help").out, re.MULTILINE) == list(COMMANDS)
 
 
 def test_a_rule_file_is_said_as_a_sentence(tmp_path: Path) -> None:

@@ -21,13 +21,13 @@ COMMANDS = {
     "inspect": "data",
     "backup": "data",
     "compact": "data",
-    "stream": "stream",
-    "rule": "rule",
     "demo": "demo",
     "simulate": "simulate",
     "doctor": "doctor",
+    "stream": "stream",
+    "rule": "rule",
 }
-"""By name: the module beside this one that has it. In the order in which help shows them."""
+"""By name: the module beside this one that has it. In the order in which help shows them: groups come last."""
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
