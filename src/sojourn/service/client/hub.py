@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, cast
+from typing import Any, NoReturn, SupportsIndex, cast
 
 from ..._arguments import check_name, check_on_error, not_to_be_copied
 from ...durable.callbacks import Callbacks
@@ -22,9 +22,6 @@ from ...rules.duration import Duration, duration_ms
 from .transport import Transport
 from .verbs import POLL_MS, RemoteVerbs, check_not_everybodys
 from .wait import Owner, RemoteWait
-
-if TYPE_CHECKING:
-    pass
 
 
 class RemoteFace(Callbacks):
