@@ -3,7 +3,7 @@
 Events are in the normal form (`columns.normal`), and all events of a key are there, up to `as_of`, the end of the log,
 or altogether: bringing them together is the engines' part. The threads of the local engine and Spark's executors call
 this. A stream's shard, which also keeps what is still pending, has a step of its own over the same kernel
-(`stream.decide`).
+(`stream.shard.decide`).
 """
 
 from __future__ import annotations
