@@ -65,8 +65,8 @@ serve: $(READY) ## A service with a little life in it, and its dashboard: http:/
 screenshot: $(READY) ## The picture of the dashboard in the README, with chromium
 	PYTHONPATH=tests:. $(BIN)/python -m tests.service.ui.picture docs/images/dashboard.png
 
-million: $(READY) ## The dashboard with a million pending waits, in a browser: first paint, updates
-	$(BIN)/python -m pytest -m million -s tests/service/ui
+million: $(READY) ## The dashboard with N pending waits (1,000,000), in a browser: first paint, updates
+	$(if $(N),WAITS=$(N)) $(BIN)/python -m pytest -m million -s tests/service/ui
 
 soak: $(READY)  ## A durable hub, an hour of load in virtual time: constant memory, bounded disk; a stream, thirty days: constant state
 	$(BIN)/python -m pytest -m soak tests/durable tests/stream
