@@ -264,7 +264,22 @@ def test_a_rule_under_which_nothing_opens_is_warned_of_with_the_kinds_of_the_log
 
 def test_a_rule_under_which_nothing_usable_opens_points_to_the_quarantine() -> None:
     Path("orders.csv").write_text("order,event,at\na,ordered,yesterday\n")
-    assert "1 events of kind 'ordered', but none that can be used" in replay(events="orders.csv").err
+    assert (
+        "1 events of kind 'ordered', but none that can be used: they are in the quarantine"
+        in replay(events="orders.csv").err
+    )
+
+
+def test_a_log_that_is_said_to_end_before_anything_opens_says_so() -> None:
+    said = "they come after 1960-01-01 00:00:00 UTC, where it was said to end, or are in the quarantine"
+    assert said in replay("--as-of", "1960-01-01").err
+
+
+def test_an_end_that_is_no_time_is_refused_with_all_that_is_allowed() -> None:
+    assert refused("--as-of", "yesterday") == (
+        "error: --as-of 'yesterday' is not a time; allowed are ISO 8601 (2024-03-31T12:00:00Z), an epoch number, "
+        "'log', 'complete'"
+    )
 
 
 def test_an_empty_day_is_a_day() -> None:

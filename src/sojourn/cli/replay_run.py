@@ -24,7 +24,7 @@ from ..pipeline.results.compare import Difference, differences
 from ..pipeline.results.deadlines import deadlines
 from ..pipeline.results.summary import summary
 from ..pipeline.schema import Unit
-from ..rules import Rule
+from ..rules import AsOf, Rule
 from .exits import DIFFERENT, SET_ASIDE, fail, is_debugging
 from .options import is_data_folder
 from .outputs import Outputs, Places
@@ -64,8 +64,15 @@ def job_of(
         None if operations is None else Source.of(operations),
         deadlines(what_if) if what_if else (),
         by,
-        "log" if as_of == "log" else "complete" if as_of == "complete" else time_of("--as-of", as_of, unit),
+        _end(as_of, unit),
     )
+
+
+def _end(as_of: str, unit: Unit) -> AsOf:
+    """Where the log ends, as --as-of says it."""
+    if as_of == "log" or as_of == "complete":  # one by one, as the types want it
+        return as_of
+    return time_of("--as-of", as_of, unit, "log", "complete")
 
 
 @contextmanager
@@ -88,11 +95,7 @@ def _asked_of_folder(
         if given:
             raise ConfigError(f"{name} is given, and a data folder says itself how it is read; leave that out")
     asked: dict[str, Any] = {"what_if": deadlines(what_if) if what_if else (), "by": by}
-    if as_of == "complete":
-        asked["as_of"] = "complete"
-    elif as_of != "log":
-        asked["as_of"] = time_of("--as-of", as_of, unit)
-    return asked
+    return asked if as_of == "log" else asked | {"as_of": _end(as_of, unit)}  # a folder knows where its log ends
 
 
 @dataclass(frozen=True)

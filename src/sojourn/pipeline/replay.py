@@ -124,8 +124,8 @@ def doubts(job: Job, replay: Replay) -> Doubts:
     kinds = replay.kinds() if idle or unmet else Counter()
     unseen = [(rule, leaf.kind) for rule in unmet for leaf in rule.leaves if leaf.kind not in kinds]
     return Doubts(
-        [f"rule {rule.name!r}: nothing opens. {_not_there(rule.opens, kinds)}" for rule in idle],
-        [f"rule {rule.name!r}: nothing completes. {_not_there(kind, kinds)}" for rule, kind in unseen],
+        [f"rule {rule.name!r}: nothing opens. {_not_there(rule.opens, kinds, job.plan)}" for rule in idle],
+        [f"rule {rule.name!r}: nothing completes. {_not_there(kind, kinds, job.plan)}" for rule, kind in unseen],
     )
 
 
@@ -151,11 +151,17 @@ def _is_unmet(rule: Rule, tallies: Tallies) -> bool:
     return not isinstance(rule.until, Never) and counts.completed + counts.met_late == 0
 
 
-def _not_there(kind: str, kinds: Counter[str]) -> str:
+def _not_there(kind: str, kinds: Counter[str], plan: Plan) -> str:
     if not kinds:
         return "The log has no events that can be used"
     if kind in kinds:
-        return f"The log has {kinds[kind]:,} events of kind {kind!r}, but none that can be used: see the quarantine"
+        last = plan.last_looked_at
+        after = (
+            f"they come after {time_text(last)}, where it was said to end, or are" if last is not None else "they are"
+        )
+        return (
+            f"The log has {kinds[kind]:,} events of kind {kind!r}, but none that can be used: {after} in the quarantine"
+        )
     named = ", ".join(f"{name!r} ({count:,})" for name, count in kinds.most_common(KINDS_NAMED))
     more = f" and {len(kinds) - KINDS_NAMED:,} more" if len(kinds) > KINDS_NAMED else ""
     close = difflib.get_close_matches(kind, kinds, n=1)

@@ -91,13 +91,12 @@ def times(name: str, column: pa.Array, unit: Unit, *, up: bool = False) -> Times
     return Times(ms, is_missing, is_bad & ~is_missing)
 
 
-def time_of(name: str, text: str, unit: Unit) -> int:
-    """The time that a text says, read as in a log; `ConfigError` if it says none."""
+def time_of(name: str, text: str, unit: Unit, *others: str) -> int:
+    """The time that a text says, read as in a log; `ConfigError` if it says none. `others` are allowed there, too."""
     read = times(name, pa.array([text]), unit)
     if read.is_bad[0]:
-        raise ConfigError(
-            f"{name} {text!r} is not a time; allowed are ISO 8601 (2024-03-31T12:00:00Z) and epoch numbers"
-        )
+        allowed = ", ".join(["ISO 8601 (2024-03-31T12:00:00Z)", "an epoch number", *map(repr, others)])
+        raise ConfigError(f"{name} {text!r} is not a time; allowed are {allowed}")
     return int(read.ms[0])
 
 
