@@ -67,9 +67,10 @@ def spark_session(
     os.environ.setdefault("PYSPARK_PYTHON", conf.get("spark.pyspark.python", sys.executable))  # or any python3 it finds
     with as_file(files(__package__).joinpath("log4j2.properties")) as log4j, _stderr_to(is_quiet) as said:
         settings = {**_settings(master, log4j if is_quiet else None, log_bytes), **conf}
-        is_as_ever = QUICK_JAVA in settings[JAVA_OPTIONS] and not any(name.startswith(DRIVER) for name in conf)
+        is_changed = any(name.startswith(DRIVER) for name in conf)  # so that an archive might not fit, or fit no other
+        is_archived = is_quiet and QUICK_JAVA in settings[JAVA_OPTIONS] and not is_changed
         try:
-            archive = archive_for(java) if is_quiet and is_as_ever else None
+            archive = archive_for(java) if is_archived else None
             spark = _started(settings, archive, is_silent=is_quiet and log_bytes is not None)
         except Exception as error:
             raise SourceError(f"Spark does not start: {_last_words(said) or error}") from error
