@@ -19,6 +19,8 @@ settings.register_profile("ci", max_examples=200, derandomize="CI" in os.environ
 settings.register_profile("deep", settings.get_profile("ci"), max_examples=2_000)
 settings.register_profile("few", settings.get_profile("ci"), max_examples=20)
 settings.register_profile("quick", settings.get_profile("ci"), database=None, phases=[Phase.explicit, Phase.generate])
+os.environ.setdefault("SOJOURN_NO_CLASS_ARCHIVE", "1")  # no command that a test starts leaves anything behind
+
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

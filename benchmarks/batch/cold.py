@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -63,7 +64,8 @@ def flights() -> Path:
 
 
 def _output(*arguments: str) -> str:
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+    environment = {**os.environ, "SOJOURN_NO_CLASS_ARCHIVE": "1"}  # the other program has no such thing
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         raise RuntimeError(done.stderr)
     return done.stdout

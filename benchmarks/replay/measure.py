@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from ..machine import ROOT
 from ..memory import PeakMemory, resident
+from .archive import wait_for_archive
 from .commands import Peer, Run
 
 ENDINGS = ("completed", "expired", "pending")
@@ -52,7 +53,8 @@ def checked_counts(out: Path, summary: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _settle(log: Path) -> None:
-    """Nobody waits for what others wrote, and nobody is the first to read the log from the disk."""
+    """Nobody waits for what others wrote or still write, and nobody is the first to read the log from the disk."""
+    wait_for_archive()
     os.sync()
     with log.open("rb", buffering=0) as file:
         while file.read(CHUNK_BYTES):

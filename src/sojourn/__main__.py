@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 _UNUSABLE, _INTERRUPTED = 3, 130  # as in cli.exits, which cannot be imported without what is missing
@@ -9,6 +10,7 @@ _UNUSABLE, _INTERRUPTED = 3, 130  # as in cli.exits, which cannot be imported wi
 
 def main() -> None:
     """Run the command line; without what it needs, say what to install."""
+    gc.disable()  # loading makes much, and none of it is garbage; `cli.app.sojourn` has it looked for again
     try:
         from .cli import app_for  # noqa: PLC0415  (typer is an extra)
         from .cli.exits import run  # noqa: PLC0415

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import subprocess
@@ -18,9 +19,21 @@ from sojourn import ConfigError, __version__
 from sojourn.cli import doctor as doctoring
 from sojourn.cli import session
 from sojourn.cli.app import COMMANDS
-from sojourn.cli.exits import MEANINGS
+from sojourn.cli.exits import MEANINGS, loading
 from sojourn.cli.session import spark_session
 from sojourn.pipeline.spark.version import BELOW, LEAST, check_version
+
+
+def test_garbage_is_looked_for_while_a_command_runs_though_not_while_it_is_loaded() -> None:
+    program = (
+        "import gc, sys; from sojourn.__main__ import main; from sojourn.cli import rule; "
+        "rule.rule.command('gc')(lambda: print(gc.isenabled())); sys.argv = ['sojourn', 'rule', 'gc']; main()"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout == "True\n"
+    with loading():
+        assert not gc.isenabled()
+    assert gc.isenabled()
 
 
 def test_only_the_command_that_is_asked_for_is_loaded_and_all_for_help_or_after_a_typo() -> None:

@@ -76,7 +76,7 @@ def test_texts_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_without_java_spark_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "java", lambda: None)
+    monkeypatch.setattr(sessions, "find_java", lambda: None)
     monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
     with (
         pytest.raises(SourceError, match=r"Spark needs Java 17 or later.*--engine local needs neither"),

@@ -22,6 +22,7 @@ from sojourn.pipeline.replay import Job
 from sojourn.pipeline.report import Report
 from sojourn.pipeline.results.compare import differences
 from sojourn.pipeline.results.deadlines import deadlines
+from sojourn.pipeline.schema import QUARANTINE
 from sojourn.pipeline.spark import source as spark_source
 from sojourn.pipeline.spark.replay import SparkReplay
 
@@ -106,6 +107,15 @@ def test_rows_that_cannot_be_used_are_counted_in_passing(spark: SparkSession) ->
     assert dirty.quarantined == Counter({"no key": 1})
     assert len(parquet.read_table("outcomes")) == 4
     assert parquet.read_table("quarantine")["reason"].to_pylist() == ["no key"]
+
+
+def test_where_no_row_is_set_aside_the_empty_quarantine_takes_no_job(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SparkReplay, "_written", lambda *rows_and_folder: pytest.fail("Spark has written"))
+    SparkReplay(Job(Source.of("orders.parquet"), (Rule.from_toml("paid.toml"),)), spark).write("outcomes", "quarantine")
+    aside = parquet.read_table("quarantine")
+    assert (len(aside), aside.column_names) == (0, QUARANTINE.names)
 
 
 def test_a_rule_under_which_nothing_opens_names_the_kinds_of_the_log(tmp_path: Path) -> None:

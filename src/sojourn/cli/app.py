@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Annotated
@@ -69,4 +70,5 @@ def sojourn(
     ] = False,
 ) -> None:
     """Hold what cannot finish yet until its condition is met or its deadline passes; say which of the two it was."""
+    gc.enable()  # which was off while this was loaded
     show_tracebacks(debug)

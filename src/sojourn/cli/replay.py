@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..rules.rule import EVENT_COLUMNS
-from .exits import failures
+from .exits import failures, loading
 from .options import (
     AsOfOption,
     AtColumn,
@@ -114,11 +114,12 @@ def replay(
     if not rule and not is_data_folder(events):
         raise typer.BadParameter("is missing: only the data folder of a hub has rules of its own", param_hint="--rule")
     with failures():
-        from ..pipeline.no_pandas import without_pandas  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+        with loading():
+            from ..pipeline.no_pandas import without_pandas  # noqa: PLC0415  (NumPy and Arrow take a while to load)
 
-        without_pandas()
-        from .outputs import Outputs  # noqa: PLC0415
-        from .replay_run import ReplayRun, opened_job  # noqa: PLC0415
+            without_pandas()
+            from .outputs import Outputs  # noqa: PLC0415
+            from .replay_run import ReplayRun, opened_job  # noqa: PLC0415
 
         columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
         outputs = Outputs(out, summary, report, as_json, quarantine, only_ended)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SourceError
 from ..pipeline import ship
 from ..pipeline.spark.version import check_version
-from .doctor import LEAST_JAVA, java
+from .class_archive import ClassArchive, archive_for
+from .doctor import LEAST_JAVA, find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +34,9 @@ PARTITION_BYTES = 1 << 27
 QUICK_JAVA = " -XX:TieredStopAtLevel=1"
 """For a session that ends with its job: most of Spark's code runs for seconds, too short for thorough compilation to
 pay off. Nothing in Java touches an event."""
+
+DRIVER = "spark.driver."
+JAVA_OPTIONS = f"{DRIVER}extraJavaOptions"
 
 NO_PANDAS = "spark.executorEnv.SOJOURN_NO_PANDAS"
 """For such a session, too: its Python workers have no tasks but ours (see `pipeline.spark`)."""
@@ -54,19 +58,20 @@ def spark_session(
     if existing is not None:
         yield existing
         return
-    if java() is None:
+    java = find_java()
+    if java is None:
         raise SourceError(
             f"Spark needs Java {LEAST_JAVA} or later, and there is none: install it, or set JAVA_HOME to one. "
             "--engine local needs neither"
         )
     os.environ.setdefault("PYSPARK_PYTHON", conf.get("spark.pyspark.python", sys.executable))  # or any python3 it finds
     with as_file(files(__package__).joinpath("log4j2.properties")) as log4j, _stderr_to(is_quiet) as said:
-        builder = SparkSession.builder.appName("sojourn replay")
-        for name, value in {**_settings(master, log4j if is_quiet else None, log_bytes), **conf}.items():
-            builder = builder.config(name, value)
+        settings = {**_settings(master, log4j if is_quiet else None, log_bytes), **conf}
+        is_changed = any(name.startswith(DRIVER) for name in conf)  # so that an archive might not fit, or fit no other
+        is_archived = is_quiet and QUICK_JAVA in settings[JAVA_OPTIONS] and not is_changed
         try:
-            with _same_ctrl_c(), _no_orphans():
-                spark = builder.getOrCreate()
+            archive = archive_for(java) if is_archived else None
+            spark = _started(settings, archive, is_silent=is_quiet and log_bytes is not None)
         except Exception as error:
             raise SourceError(f"Spark does not start: {_last_words(said) or error}") from error
     with _root_logger_silent(is_quiet):
@@ -75,6 +80,33 @@ def spark_session(
             yield spark
         finally:
             spark.stop()
+
+
+def _started(settings: Mapping[str, str], archive: ClassArchive | None, *, is_silent: bool) -> SparkSession:
+    """A new session: with the archive or, if Java does not come up with it, without.
+
+    `is_silent` says that Java has nothing to say on stdout.
+    """
+    from pyspark import SparkContext  # noqa: PLC0415  (an extra, and slow to load)
+
+    options = "" if archive is None else archive.options()
+    try:
+        return _new_session({**settings, JAVA_OPTIONS: settings[JAVA_OPTIONS] + options}, is_silent)
+    except Exception:
+        if archive is None or not options or SparkContext._gateway is not None:
+            raise
+        archive.discard()
+        return _new_session(settings, is_silent)
+
+
+def _new_session(settings: Mapping[str, str], is_silent: bool) -> SparkSession:
+    from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra, and slow to load)
+
+    builder = SparkSession.builder.appName("sojourn replay")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with _same_ctrl_c(), _no_orphans(is_silent):
+        return builder.getOrCreate()
 
 
 @contextmanager
@@ -91,10 +123,11 @@ def _same_ctrl_c() -> Iterator[None]:
 
 
 @contextmanager
-def _no_orphans() -> Iterator[None]:
+def _no_orphans(is_silent: bool) -> Iterator[None]:
     """An interruption in here ends the Java virtual machine that was started.
 
-    PySpark forgets it, and it would not end by itself: it waits for a connection that never comes.
+    PySpark forgets it, and it would not end by itself: it waits for a connection that never comes. If it is silent, its
+    stdout is stderr, so that whoever reads ours to the end need not wait until Java has ended, too.
     """
     from pyspark import java_gateway  # noqa: PLC0415  (an extra, and slow to load)
 
@@ -103,7 +136,7 @@ def _no_orphans() -> Iterator[None]:
 
     def noted(*arguments: Any, **options: Any) -> Popen[bytes]:
         with _ctrl_c_later():
-            process = Popen(*arguments, **options)
+            process = Popen(*arguments, **({**options, "stdout": 2} if is_silent else options))
             started.append(process)
         return process
 
@@ -176,7 +209,7 @@ def _settings(master: str | None, log4j: Path | None, log_bytes: int | None) -> 
     if is_brief:
         settings[NO_PANDAS] = "1"
     quiet = f" -Dlog4j2.configurationFile={log4j.as_uri()}" if log4j is not None else ""
-    return {**settings, "spark.driver.extraJavaOptions": UNCHECKED + quiet + (QUICK_JAVA if is_brief else "")}
+    return {**settings, JAVA_OPTIONS: UNCHECKED + quiet + (QUICK_JAVA if is_brief else "")}
 
 
 def _partitions(log_bytes: int) -> int:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from ...rules import AsOf
 from .. import batch
 from .. import schema as S  # noqa: N812
+from ..outlet import QuarantineOutlet
 from ..phases import Phases
 from ..replay import Job
 from ..results.tally import Tallies, for_all
@@ -75,7 +76,7 @@ class SparkReplay:
             self._run(outcomes, only_ended=only_ended)
         if quarantine is not None:
             with self.phases("write"):
-                self._quarantine = self._written(self._rows_set_aside(), quarantine)
+                self._set_aside(quarantine)
 
     def _run(self, folder: str | None, *, only_ended: bool = False) -> None:
         """The executors write by themselves where they can: to plain files."""
@@ -119,10 +120,15 @@ class SparkReplay:
         end = self._job.plan.end_of_log(self._passed.latest)
         return "complete" if end is None else end
 
-    def _rows_set_aside(self) -> DataFrame:
-        """Where it is known that there are none, an empty table: the log is not read again to find none."""
+    def _set_aside(self, folder: str) -> None:
+        """Where it is known that there are no such rows, an empty table: neither is the log read again to find none,
+        nor has Spark a job, if the table is written here."""
         is_clean = self._passed.is_clean()
-        return self._spark.createDataFrame([], self._quarantine.schema) if is_clean else self._quarantine
+        if is_clean and spark_source.is_here(self._spark, folder):
+            QuarantineOutlet(folder).close()
+            return
+        none = self._spark.createDataFrame([], self._quarantine.schema) if is_clean else None
+        self._quarantine = self._written(self._quarantine if none is None else none, folder)
 
     def _written(self, rows: DataFrame, folder: str) -> DataFrame:
         """What was written, as it is read back."""
