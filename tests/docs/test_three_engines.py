@@ -40,6 +40,8 @@ def run(command: str, server: Running) -> str:
     words = shlex.split(command.replace("http://127.0.0.1:7420", server.address))
     if words[:2] == ["sojourn", "serve"]:
         return ""  # it is running
+    if words[:2] == ["sojourn", "stream"]:  # in a process of its own: Spark's folder is the one that it was started in
+        words = ["python", "-m", *words]
     if words[0] == "sojourn":
         ended = sojourn(*words[1:])
         assert ended.code == 0, ended.err
