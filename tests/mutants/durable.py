@@ -222,8 +222,8 @@ MUTANTS = [
     Mutant(
         "the lead is handed to one that has gone",
         f"{ROOM}/commit.py",
-        "return self._awaken is None and not self.is_abandoned",
-        "return self._awaken is None",
+        "return self.gate is not None and not self.is_abandoned",
+        "return self.gate is not None",
     ),
     Mutant(
         "an interrupted leader keeps the lead",
@@ -358,8 +358,8 @@ MUTANTS = [
     Mutant(
         "a loop that is gone keeps others waiting",
         f"{ROOM}/async_hub.py",
-        "        with suppress(RuntimeError):\n            answer",
-        "        if True:\n            answer",
+        "        with suppress(RuntimeError):\n            loop",
+        "        if True:\n            loop",
     ),
     Mutant(
         "a forked child waits for a lock that nobody holds",

@@ -73,7 +73,7 @@ class StoredHub(Hub, Generic[W]):
             check_callback(callback)
             self._will_follow()
         wait: W
-        (wait,) = self._ask(self._verbs.wait_many, [key], until, within, rule, [id], [payload])
+        (wait,) = self._ask(self._verbs.wait, key, until, within, rule, id, payload)
         if callback is not None:
             wait.add_done_callback(callback)
         return wait
@@ -214,7 +214,7 @@ class AsyncStoredHub(AsyncHub, Generic[W]):
     ) -> Opening[W]:
         if callback is not None:
             check_callback(callback)
-        answer = self.wait_many([key], until, within, rule=rule, ids=[id], payloads=[payload])
+        answer = self._ask(self._verbs.wait, key, until, within, rule, id, payload)
         if callback is not None:
             answer.add_done_callback(lambda done: _hang(done, callback))
         return Opening(answer)
