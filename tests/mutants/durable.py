@@ -231,6 +231,25 @@ MUTANTS = [
         "        except BaseException:\n            self._hand_on()\n            raise\n",
         "        except BaseException:\n            raise\n",
     ),
+    # What many ask for at the same time
+    Mutant(
+        "waits of different times become one record",
+        f"{ROOM}/engine.py",
+        "return None if alike is None else (request.stamp, alike)",
+        "return None if alike is None else (0, alike)",
+    ),
+    Mutant(
+        "waits that failed once they were open are opened again",
+        f"{ROOM}/engine.py",
+        "            self._is_stale |= self.state.next_seq != next_seq\n",
+        "",
+    ),
+    Mutant(
+        "one wait that is refused takes others along",
+        f"{ROOM}/engine.py",
+        "            if alike is None or len(requests) == 1 or not self._perform_together(requests):\n",
+        "            if alike is None or len(requests) == 1 or self._perform_together(requests) is None:\n",
+    ),
     # What a crash leaves
     Mutant(
         "what a dead process wrote is relied upon before it is synced",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from ..hub._ending import check_callback
@@ -164,7 +165,12 @@ class Opening(Generic[W]):
         self._answer = answer
 
     async def opened(self) -> W:
-        (wait,) = await asyncio.shield(self._answer)
+        answer = self._answer
+        if not answer.done():
+            told = answer.get_loop().create_future()  # whoever gives up takes the answer from nobody else
+            answer.add_done_callback(partial(_tell, told))
+            await told
+        (wait,) = answer.result()
         return wait
 
     def __await__(self) -> Generator[Any, None, Told]:
@@ -282,6 +288,11 @@ class AsyncStoredHub(AsyncHub, Generic[W]):
     def _loop(self) -> asyncio.AbstractEventLoop:
         self._coroutines.loop = loop = asyncio.get_running_loop()
         return loop
+
+
+def _tell(told: asyncio.Future[None], answer: object) -> None:
+    if not told.done():
+        told.set_result(None)
 
 
 def _hang(answer: asyncio.Future[list[Any]], callback: Callable[[Any], object]) -> None:

@@ -24,7 +24,7 @@ from .state.wait import Wait
 PLANS_KEPT = 1_000
 """Beyond that all texts go, and are made again when needed."""
 PLAIN = {str, int, type(None)}
-"""What can be compared without asking anybody's own code; other things are alike if they are the same."""
+"""Arguments that can be compared without calling anybody's own code; others are alike if they are the same objects."""
 
 
 class Verbs:
@@ -270,7 +270,7 @@ class OneWait:
     def __init__(self, verbs: Verbs, asked: tuple[Any, Any, Any], key: Any, given_id: str | None, payload: Any) -> None:
         self._verbs, self._asked = verbs, asked
         self._key, self._given_id, self._payload = key, given_id, payload
-        self.likeness = tuple([(type(part), part if type(part) in PLAIN else id(part)) for part in asked])
+        self.likeness = asked if PLAIN.issuperset(map(type, asked)) else tuple(map(id, asked))
 
     def __call__(self, stamp: int) -> list[Wait]:
         (opened,) = self.together([self], stamp)
