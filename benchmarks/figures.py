@@ -182,7 +182,8 @@ def durable() -> str:
         return [name, shown(ours), *(ratio(of(peer, op), ours) for peer in ("sqlite", "redis"))]
 
     rows = [
-        row("waits per second, 64 callers", "wait_64", _per_second),
+        row("waits per second, 64 threads, each waiting for its answer", "wait_64", _per_second),
+        row("waits per second, 64 asyncio tasks, each awaiting its answer", "wait_64_tasks", _per_second),
         row("waits per second, in batches of 1,000", "wait_many", _per_second),
         row("signals per second, in batches of 1,000", "signal_many", _per_second),
         row("one caller until it is answered, ms", "ack_1", _milliseconds),

@@ -28,9 +28,9 @@ class RedisStore:
     """A connection for each thread."""
 
     def __init__(self, folder: Path, server: str) -> None:
-        self._port = _free_port()
+        self.port = _free_port()
         self._here = threading.local()
-        command = [server, "--port", str(self._port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
+        command = [server, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
         options = ["--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0"]
         self._process = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL)
         self._await_loaded()
@@ -71,7 +71,7 @@ class RedisStore:
         import redis  # noqa: PLC0415
 
         if not hasattr(self._here, "client"):
-            self._here.client = redis.Redis(port=self._port)
+            self._here.client = redis.Redis(port=self.port)
         return self._here.client
 
     def _await_loaded(self) -> None:

@@ -22,7 +22,8 @@ def report(results: Results, sizes: Sequence[int]) -> str:
             n,
             "sojourn",
             [
-                ("wait, 64 callers", "wait_64", "ns"),
+                ("wait, 64 threads", "wait_64", "ns"),
+                ("wait, 64 tasks", "wait_64_tasks", "ns"),
                 ("hand-off among 64", "hand_off", "ns"),
                 ("one caller, p50", "ack_1", "ns"),
                 ("fdatasync, p50", "fdatasync", "ns"),
@@ -80,8 +81,10 @@ def durable_bars(results: Results) -> list[Bar]:
 
     p99 = ns("sojourn", "signal_in_herd", field="p99_ns")
     return [
-        Bar("waits of 64 callers, against SQLite by hand", against("sqlite", "wait_64"), ">=", 3),
-        Bar("waits of 64 callers, against Redis by hand", against("redis", "wait_64"), ">=", 1),
+        Bar("waits of 64 callers, threads, against SQLite by hand", against("sqlite", "wait_64"), ">=", 3),
+        Bar("waits of 64 callers, threads, against Redis by hand", against("redis", "wait_64"), ">=", 1),
+        Bar("waits of 64 callers, asyncio tasks, against SQLite by hand", against("sqlite", "wait_64_tasks"), ">=", 3),
+        Bar("waits of 64 callers, asyncio tasks, against Redis by hand", against("redis", "wait_64_tasks"), ">=", 1),
         Bar("wait_many in batches of 1,000, per second", per_second("wait_many"), ">=", 100_000),
         Bar("wait_many, against SQLite by hand", against("sqlite", "wait_many"), ">=", 3),
         Bar("signal_many in batches of 1,000, per second", per_second("signal_many"), ">=", 100_000),

@@ -21,6 +21,7 @@ CREATE INDEX IF NOT EXISTS by_key ON waits (key);
 CREATE INDEX IF NOT EXISTS by_due ON waits (due);
 CREATE TABLE IF NOT EXISTS outcomes (number INTEGER PRIMARY KEY, wait INTEGER, key TEXT, outcome TEXT, at INTEGER);
 """
+INSERT = "INSERT INTO waits (key, rule, opened, due) VALUES (?, ?, ?, ?)"
 COMPLETE = "INSERT INTO outcomes (wait, key, outcome, at) SELECT id, key, 'completed', ? FROM waits WHERE key = ?"
 CANCEL = "INSERT INTO outcomes (wait, key, outcome, at) SELECT id, key, 'cancelled', ? FROM waits WHERE rule = ?"
 
@@ -31,7 +32,7 @@ class SqliteStore:
     """Requests that come while a commit is under way are the next group."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "waits.db"
+        self._folder = folder
         self._queue: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write, daemon=True)
         self._writer.start()
@@ -43,8 +44,7 @@ class SqliteStore:
     def wait_many(self, keys: Sequence[str]) -> None:
         now_ms = time.time_ns() // 1_000_000
         rows = [(key, RULE, now_ms, now_ms + WITHIN_MS) for key in keys]
-        insert = "INSERT INTO waits (key, rule, opened, due) VALUES (?, ?, ?, ?)"
-        self._do(lambda db: db.executemany(insert, rows).rowcount)  # a cursor must not leave the writer's thread
+        self._do(lambda db: db.executemany(INSERT, rows).rowcount)  # a cursor must not leave the writer's thread
 
     def signal_many(self, keys: Sequence[str]) -> int:
         now_ms = time.time_ns() // 1_000_000
@@ -72,8 +72,7 @@ class SqliteStore:
         return answer.result()
 
     def _write(self) -> None:
-        db = sqlite3.connect(self._path, isolation_level=None)
-        db.executescript(SCHEMA)
+        db = connected(self._folder)
         while (first := self._queue.get()) is not None:
             group = [first]
             while not self._queue.empty() and (further := self._queue.get()) is not None:
@@ -92,6 +91,12 @@ class SqliteStore:
             raise
         for answer, result in results:
             answer.set_result(result)
+
+
+def connected(folder: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(folder / "waits.db", isolation_level=None)
+    db.executescript(SCHEMA)
+    return db
 
 
 def load(db: sqlite3.Connection) -> tuple[dict[str, list[int]], list[tuple[int, int]]]:

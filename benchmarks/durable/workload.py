@@ -18,14 +18,17 @@ PLACES = dict.fromkeys(
     ("callers", "hand_off", "single", "bulk", "restart", "cancel", "pending"), f"{__package__}.measure"
 )
 PLACES["herd"] = f"{__package__}.herd"
+PLACES["tasks"] = f"{__package__}.tasks"
+BY_HAND = ("callers", "tasks", "single", "bulk", "restart", "cancel")
 
 SPECS = by_name(
     Spec("sojourn", "durable.hub:Hub"),
-    Spec("sqlite", "durable.sqlite_by_hand:SqliteByHand", parts=("callers", "single", "bulk", "restart", "cancel")),
-    Spec("redis", "durable.redis_by_hand:RedisByHand", parts=("callers", "single", "bulk", "restart", "cancel")),
+    Spec("sqlite", "durable.sqlite_by_hand:SqliteByHand", parts=BY_HAND),
+    Spec("redis", "durable.redis_by_hand:RedisByHand", parts=BY_HAND),
 )
 PARTS = {
     "callers": Part(3),
+    "tasks": Part(3),
     "hand_off": Part(3),
     "single": Part(3),
     "bulk": Part(3),

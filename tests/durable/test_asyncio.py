@@ -116,6 +116,23 @@ def test_whoever_is_cancelled_leaves_nothing_hanging_and_what_was_asked_is_carri
     asyncio.run(main())
 
 
+def test_whoever_gives_up_on_an_opening_takes_it_from_nobody_else(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with hub_in(tmp_path) as hub:
+            committer = hub._engine.committer
+            committer._is_led = True  # by somebody who is slow
+            opening = hub.wait("k", "paid", "1 h", id="w")
+            first, second = (asyncio.ensure_future(opening.opened()) for _ in range(2))
+            await asyncio.sleep(0)
+            first.cancel()
+            hub._writer.submit(committer.lead)
+            assert (await second).id == "w"
+            assert (await opening.opened()).id == "w"
+            assert first.cancelled()
+
+    asyncio.run(main())
+
+
 def test_a_callback_that_raises_reaches_the_handler_and_keeps_nobody_waiting(tmp_path: Path) -> None:
     errors: list[str] = []
 

@@ -194,7 +194,7 @@ def test_a_forked_child_does_not_undo_what_its_parent_is_writing(tmp_path: Path)
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         index.finish(mark, [], [])
-    assert [found.row[1] for found in index.of_seqs(index.on_keys(["k"]))] == ["a"]
+    assert [found.row[1] for found in index.on_keys(["k"])] == ["a"]
     index.close()
     again = Index(str(tmp_path / NAME))
     assert again.mark == mark

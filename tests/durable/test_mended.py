@@ -17,7 +17,7 @@ import sojourn as sj
 from durable.faulty_files import Killed, disk_after, none_of_it
 from durable.scene import WALL_MS, Scene, snapshot_at
 from sojourn.durable import DurableHub, Reader
-from sojourn.durable.async_hub import AsyncDurableHub, _settle, settle_on
+from sojourn.durable.async_hub import AsyncDurableHub, FutureRequest, _settle
 from sojourn.durable.commit import Request
 from sojourn.durable.log.files import DiskAppender, DiskFiles
 from sojourn.durable.log.records import framed, json_bytes, records, start_of_records
@@ -355,7 +355,7 @@ def test_a_loop_that_is_gone_keeps_nobody_else_waiting(tmp_path: Path) -> None:
     loop.close()
 
     async def main() -> int:
-        assert committer.enqueue(Request(lambda stamp: stamp, settle_on(gone)))
+        assert committer.enqueue(FutureRequest(lambda stamp: stamp, gone))
         answer = hub.signal("k", "paid")  # in the same group
         hub._writer.submit(committer.lead)
         return await asyncio.wait_for(answer, GUARD_S)

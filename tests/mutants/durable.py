@@ -222,14 +222,33 @@ MUTANTS = [
     Mutant(
         "the lead is handed to one that has gone",
         f"{ROOM}/commit.py",
-        "return self._awaken is None and not self.is_abandoned",
-        "return self._awaken is None",
+        "return self.gate is not None and not self.is_abandoned",
+        "return self.gate is not None",
     ),
     Mutant(
         "an interrupted leader keeps the lead",
         f"{ROOM}/commit.py",
         "        except BaseException:\n            self._hand_on()\n            raise\n",
         "        except BaseException:\n            raise\n",
+    ),
+    # What many ask for at the same time
+    Mutant(
+        "waits of different times become one record",
+        f"{ROOM}/engine.py",
+        "return None if alike is None else (request.stamp, alike)",
+        "return None if alike is None else (0, alike)",
+    ),
+    Mutant(
+        "waits that failed once they were open are opened again",
+        f"{ROOM}/engine.py",
+        "            self._is_stale |= self.state.next_seq != next_seq\n",
+        "",
+    ),
+    Mutant(
+        "one wait that is refused takes others along",
+        f"{ROOM}/engine.py",
+        "            if alike is None or len(requests) == 1 or not self._perform_together(requests):\n",
+        "            if alike is None or len(requests) == 1 or self._perform_together(requests) is None:\n",
     ),
     # What a crash leaves
     Mutant(
@@ -358,8 +377,8 @@ MUTANTS = [
     Mutant(
         "a loop that is gone keeps others waiting",
         f"{ROOM}/async_hub.py",
-        "        with suppress(RuntimeError):\n            answer",
-        "        if True:\n            answer",
+        "        with suppress(RuntimeError):\n            loop",
+        "        if True:\n            loop",
     ),
     Mutant(
         "a forked child waits for a lock that nobody holds",

@@ -48,14 +48,14 @@ MUTANTS = [
     Mutant(
         "a row counts though its wait has changed",
         f"{ROOM}/index/cold.py",
-        "return not (seq in state.waits or seq in self.changed or",
-        "return not (seq in state.waits or",
+        "if seq not in waits and seq not in changed and",
+        "if seq not in waits and",
     ),
     Mutant(
         "a row counts while it is written anew",
         f"{ROOM}/index/cold.py",
-        " or seq in self.frozen or seq in state.untold)",
-        " or seq in state.untold)",
+        " and seq not in frozen and seq not in untold",
+        " and seq not in untold",
     ),
     Mutant(
         "what ended stays in the index",

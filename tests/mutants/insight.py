@@ -10,7 +10,7 @@ MUTANTS = [
     Mutant(
         "time passes for a wait that is opened while its clock stands",
         f"{DURABLE}/verbs.py",
-        "                if self._state.stopped:\n                    self.acts.hold(opened, stamp)\n",
+        "            if self._state.stopped:\n                self.acts.hold(opened, stamp)\n",
         "",
     ),
     Mutant(

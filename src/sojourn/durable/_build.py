@@ -1,4 +1,4 @@
-"""The build of the checksum that goes with the timer's."""
+"""The build of the checksum and of gates that goes with the timer's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from ..timer import IMPLEMENTATION
 
 if TYPE_CHECKING or IMPLEMENTATION == "pure":
     from ._crc import crc32c
+    from ._gate import Gate, open_all
 else:
-    from ._core import crc32c
+    from ._core import Gate, crc32c, open_all
 
-__all__ = ["crc32c"]
+__all__ = ["Gate", "crc32c", "open_all"]

@@ -1,10 +1,24 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""CRC-32C in C: `_crc.py` says what it means.
+"""CRC-32C and gates in C: `_crc.py` and `_gate.py` say what they mean.
 
-Different from there: eight bytes are taken at a time, by eight tables, and without the GIL where there are many.
+Different from there: of a checksum eight bytes are taken at a time, by eight tables, and without the GIL where there
+are many. Gates are opened without the GIL: whoever is woken while it is held would only have to sleep again.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport uint8_t, uint32_t
+
+cdef extern from "pythread.h" nogil:
+    ctypedef void* PyThread_type_lock
+    ctypedef enum PyLockStatus:
+        PY_LOCK_FAILURE
+        PY_LOCK_ACQUIRED
+        PY_LOCK_INTR
+    PyThread_type_lock PyThread_allocate_lock()
+    void PyThread_free_lock(PyThread_type_lock lock)
+    PyLockStatus PyThread_acquire_lock_timed(PyThread_type_lock lock, long long microseconds, int intr_flag)
+    void PyThread_release_lock(PyThread_type_lock lock)
 
 cdef uint32_t POLYNOMIAL = 0x82F63B78
 cdef uint32_t[8][256] tables
@@ -53,3 +67,45 @@ def crc32c(const uint8_t[::1] data not None, uint32_t crc=0):
     else:
         crc = run(start, size, crc)
     return crc ^ 0xFFFFFFFF
+
+
+cdef class Gate:
+    """Closed, until it is opened, once; for one who waits."""
+
+    cdef PyThread_type_lock lock
+
+    def __cinit__(self):
+        self.lock = PyThread_allocate_lock()
+        if self.lock is NULL:
+            raise MemoryError
+        PyThread_acquire_lock_timed(self.lock, 0, 0)
+
+    def __dealloc__(self):
+        if self.lock is not NULL:
+            PyThread_free_lock(self.lock)
+
+    def wait(self):
+        """Sleep until it is open; Ctrl-C ends that."""
+        cdef PyLockStatus status = PY_LOCK_INTR
+        while status == PY_LOCK_INTR:
+            with nogil:
+                status = PyThread_acquire_lock_timed(self.lock, -1, 1)
+            if status == PY_LOCK_INTR:
+                PyErr_CheckSignals()
+
+
+def open_all(gates):
+    """Wake everybody."""
+    cdef list kept = list(gates)  # until all are open: whoever is woken may let go of its gate
+    cdef Py_ssize_t i, count = len(kept)
+    cdef PyThread_type_lock* locks = <PyThread_type_lock*>PyMem_Malloc(count * sizeof(PyThread_type_lock))
+    if locks is NULL:
+        raise MemoryError
+    try:
+        for i in range(count):
+            locks[i] = (<Gate?>kept[i]).lock
+        with nogil:
+            for i in range(count):
+                PyThread_release_lock(locks[i])
+    finally:
+        PyMem_Free(locks)

@@ -11,6 +11,7 @@ import builtins
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..clock import ManualClock
@@ -72,20 +73,31 @@ class AsyncDurableHub(DurableFace, AsyncStoredHub[Wait]):  # type: ignore[misc]
             self._engine.committer.carry_out(request)
             _settle(answer, request)
             return answer
-        request = Request(perform, settle_on(answer))
-        if self._engine.committer.enqueue(request):
+        if self._engine.committer.enqueue(FutureRequest(perform, answer)):
             self._writer.submit(self._engine.committer.lead)
         return answer
 
 
-def settle_on(answer: asyncio.Future[T]) -> Callable[[Request[T]], object]:
-    """Give a future the answer of a request on its own loop, if that is still there."""
+class FutureRequest(Request[T]):
+    """One whose answer a loop waits for."""
 
-    def settle(request: Request[T]) -> None:
+    __slots__ = ("future",)
+
+    def __init__(self, perform: Callable[[int], T], future: asyncio.Future[T]) -> None:
+        super().__init__(perform, settle_all)
+        self.future = future
+
+
+def settle_all(requests: builtins.list[FutureRequest[Any]]) -> None:
+    """Give futures the answers of their requests, on their own loops, if these are still there: each is told once."""
+    for loop, some in groupby(requests, key=lambda request: request.future.get_loop()):
         with suppress(RuntimeError):
-            answer.get_loop().call_soon_threadsafe(_settle, answer, request)
+            loop.call_soon_threadsafe(_settle_each, list(some))
 
-    return settle
+
+def _settle_each(requests: builtins.list[FutureRequest[Any]]) -> None:
+    for request in requests:
+        _settle(request.future, request)
 
 
 def _settle(answer: asyncio.Future[T], request: Request[T]) -> None:

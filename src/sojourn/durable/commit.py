@@ -7,73 +7,47 @@ sync and no switch. Callbacks run after the lead has been handed on, so they may
 
 from __future__ import annotations
 
-from _thread import allocate_lock, get_ident
+from _thread import allocate_lock
 from collections import deque
 from collections.abc import Callable, Iterator
-from threading import main_thread
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from ..errors import StorageError
+from ._build import Gate, open_all
 
 T = TypeVar("T")
 
-CHAINS = 2
-"""How many threads are on their way at a time, when a group has its answers."""
 GATHER_SHARE = 0.25
 """Of the time that a sync takes, how long to wait for others that came along last time."""
 
 
 class Request(Generic[T]):
-    """One call: what to do when its turn comes, and its answer. `stamp` is the time of the call."""
+    """One call: what to do when its turn comes, and its answer. `stamp` is the time of the call.
 
-    __slots__ = (
-        "_awaken",
-        "_gate",
-        "error",
-        "following",
-        "is_abandoned",
-        "is_answered",
-        "is_leader",
-        "is_of_main_thread",
-        "perform",
-        "result",
-        "stamp",
-    )
+    A thread waits for the answer; or `awaken`, if given, is called with all requests of a group that have the same one.
+    """
 
-    def __init__(self, perform: Callable[[int], T], awaken: Callable[[Request[T]], object] | None = None) -> None:
+    __slots__ = ("awaken", "error", "gate", "is_abandoned", "is_answered", "is_leader", "perform", "result", "stamp")
+
+    def __init__(self, perform: Callable[[int], T], awaken: Callable[[list[Any]], object] | None = None) -> None:
         self.perform = perform
         self.result: T
         self.error: BaseException | None = None
         self.stamp = 0
         self.is_abandoned = self.is_answered = self.is_leader = False
-        self.is_of_main_thread = get_ident() == main_thread().ident
-        self.following: Request[Any] | None = None
-        """Whom this one wakes when it is woken."""
-        self._awaken = awaken
-        self._gate = allocate_lock()
-        self._gate.acquire()
-
-    def awaken(self) -> None:
-        """The answer is there, or it is this one's turn to lead."""
-        if self._awaken is not None:
-            self._awaken(self)
-        else:
-            self._gate.release()
+        self.awaken = awaken
+        self.gate = Gate() if awaken is None else None
+        """Opened when the answer is there, or when it is this one's turn to lead."""
 
     @property
     def can_lead(self) -> bool:
         """Whether a thread waits for the answer, and could do the work."""
-        return self._awaken is None and not self.is_abandoned
+        return self.gate is not None and not self.is_abandoned
 
     def wait(self) -> None:
-        self._gate.acquire()
-
-    def pass_on(self) -> None:
-        """Wake the next one that has its answer."""
-        following, self.following = self.following, None
-        if following is not None:
-            following.awaken()
+        assert self.gate is not None
+        self.gate.wait()
 
     def answer(self) -> T:
         if self.error is not None:
@@ -120,11 +94,9 @@ class Committer:
             except BaseException:  # Ctrl-C: others must not wait for one that has gone
                 with self._mutex:
                     request.is_abandoned = True
-                request.pass_on()
                 if request.is_leader:
                     self.lead(request)
                 raise
-            request.pass_on()
         if request.is_leader:
             self.lead(request)
 
@@ -165,22 +137,17 @@ class Committer:
             self._answer(group, own)
 
     def _answer(self, group: list[Request[Any]], own: Request[Any] | None) -> None:
-        """Let all know. Threads wake one another: woken all at once, they would only be in each other's way.
-
-        The main thread comes last, since it can be interrupted: then nobody waits for it.
-        """
+        """Let all know, at once: those who are back soon are the next group."""
         with self._mutex:
             for request in group:
                 request.is_answered = True
-            sleeping = [request for request in group if request is not own and request.can_lead]
-            sleeping.sort(key=lambda request: request.is_of_main_thread)
-            for place, request in enumerate(sleeping[:-CHAINS]):
-                request.following = sleeping[place + CHAINS]
+        together: dict[Callable[[list[Any]], object], list[Request[Any]]] = {}
         for request in group:
-            if request is not own and not request.can_lead:
-                request.awaken()
-        for request in sleeping[:CHAINS]:
-            request.awaken()
+            if request.awaken is not None:
+                together.setdefault(request.awaken, []).append(request)
+        for awaken, requests in together.items():
+            awaken(requests)
+        open_all([request.gate for request in group if request.gate is not None and request is not own])
 
     def _hand_on(self) -> bool:
         """Give up the lead: to one that waits, or to nobody if nothing is left. False if there is still work to do."""
@@ -190,7 +157,9 @@ class Committer:
                 self._is_led = bool(self._queue)
                 return not self._is_led
             successor.is_leader = True
-        successor.awaken()
+            gate = successor.gate
+        assert gate is not None
+        open_all([gate])
         return True
 
     def _gather(self) -> None:

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import DiskError, PurgatoryClosedError, SojournError, StorageError
@@ -276,8 +277,7 @@ class Engine:
             self._group, self._told = [], []  # here, not when the last one was done: that may have been interrupted
             try:
                 self._get_ready(known_to)
-                for request in group:
-                    self._perform(request)
+                self._perform_all(group)
                 steps = self._record_steps(known_to)
                 self._tell(known_to)
                 if self._is_stale:
@@ -341,6 +341,29 @@ class Engine:
             self.record(r.CLOCK, [stamp, *step])
             self._nap_until = None  # it was planned by the clock as it was
         return len(steps)
+
+    def _perform_all(self, group: list[Request[Any]]) -> None:
+        """Carry out requests in their order: as one, where they are alike."""
+        for alike, run in groupby(group, likeness):
+            requests = list(run)
+            if alike is None or len(requests) == 1 or not self._perform_together(requests):
+                for request in requests:
+                    self._perform(request)
+
+    def _perform_together(self, requests: list[Request[Any]]) -> bool:
+        """Whether that was possible: if one of them is refused, it is not, and nothing has happened."""
+        if not self._is_open:
+            return False
+        next_seq, perform, stamp = self.state.next_seq, requests[0].perform, requests[0].stamp
+        try:
+            results = perform.together([request.perform for request in requests], stamp)  # type: ignore[attr-defined]
+        except Exception:
+            self._is_stale |= self.state.next_seq != next_seq
+            return False
+        for request, result in zip(requests, results, strict=True):
+            request.result = result
+        self._take_fresh()
+        return True
 
     def _perform(self, request: Request[Any]) -> None:
         try:
@@ -475,6 +498,12 @@ class Engine:
     def _has_room(self) -> bool:
         """Whether waits can come in before they are due; otherwise they come when they are."""
         return len(self.state.waits) < self._most
+
+
+def likeness(request: Request[Any]) -> tuple[int, Any] | None:
+    """What requests have in common that can be carried out as one; None of one that is like no other."""
+    alike = getattr(request.perform, "likeness", None)
+    return None if alike is None else (request.stamp, alike)
 
 
 def _first(untold: dict[int, Wait], most: int) -> list[tuple[int, Wait]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from ..hub._ending import check_callback
@@ -73,7 +74,7 @@ class StoredHub(Hub, Generic[W]):
             check_callback(callback)
             self._will_follow()
         wait: W
-        (wait,) = self._ask(self._verbs.wait_many, [key], until, within, rule, [id], [payload])
+        (wait,) = self._ask(self._verbs.wait, key, until, within, rule, id, payload)
         if callback is not None:
             wait.add_done_callback(callback)
         return wait
@@ -164,7 +165,12 @@ class Opening(Generic[W]):
         self._answer = answer
 
     async def opened(self) -> W:
-        (wait,) = await asyncio.shield(self._answer)
+        answer = self._answer
+        if not answer.done():
+            told = answer.get_loop().create_future()  # whoever gives up takes the answer from nobody else
+            answer.add_done_callback(partial(_tell, told))
+            await told
+        (wait,) = answer.result()
         return wait
 
     def __await__(self) -> Generator[Any, None, Told]:
@@ -214,7 +220,7 @@ class AsyncStoredHub(AsyncHub, Generic[W]):
     ) -> Opening[W]:
         if callback is not None:
             check_callback(callback)
-        answer = self.wait_many([key], until, within, rule=rule, ids=[id], payloads=[payload])
+        answer = self._ask(self._verbs.wait, key, until, within, rule, id, payload)
         if callback is not None:
             answer.add_done_callback(lambda done: _hang(done, callback))
         return Opening(answer)
@@ -282,6 +288,11 @@ class AsyncStoredHub(AsyncHub, Generic[W]):
     def _loop(self) -> asyncio.AbstractEventLoop:
         self._coroutines.loop = loop = asyncio.get_running_loop()
         return loop
+
+
+def _tell(told: asyncio.Future[None], answer: object) -> None:
+    if not told.done():
+        told.set_result(None)
 
 
 def _hang(answer: asyncio.Future[list[Any]], callback: Callable[[Any], object]) -> None:

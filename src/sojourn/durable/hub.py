@@ -196,7 +196,7 @@ class DurableFace(Callbacks):
     def close(self, *, cancel_pending: bool = False) -> builtins.list[Wait]:
         """Stop, and let go of the folder, in which waits stay pending; or cancel them first. Returns those that were.
 
-        With more than 10,000 of them in the index, only those in memory: `pending` says how many there are.
+        With more than 10,000 that nobody has looked at, only the others: `pending` says how many there are.
         Whoever waits for one of them in this process is told so, with an error.
         """
         if cancel_pending and self._engine._is_open:

@@ -23,6 +23,8 @@ from .state.wait import Wait
 
 PLANS_KEPT = 1_000
 """Beyond that all texts go, and are made again when needed."""
+PLAIN = {str, int, type(None)}
+"""Arguments that can be compared without calling anybody's own code; others are alike if they are the same objects."""
 
 
 class Verbs:
@@ -105,21 +107,37 @@ class Verbs:
         if payload_column is not None:
             payload_column = [door.payload_copy(payload) for payload in payload_column]
 
-        def perform(stamp: int) -> list[Wait]:
-            plan_number, within_ms, text = self._plan(until, within, rule)
-            batch = Batch(plan_number, within_ms, rule, key_column, id_column, payload_column)
-            batch.check(self._state)
-            self._check_room(len(batch.new))
-            opened: list[Wait] = []
-            if batch.new:
-                self._record_plan(text, rule, stamp)
-                record = [stamp, self._state.next_seq, *batch.columns()]
-                opened = self._state.handles(self._engine.record(r.WAIT, record))
-                if self._state.stopped:
-                    self.acts.hold(opened, stamp)
-            return batch.waits(opened)
+        return lambda stamp: self.opened(until, within, rule, key_column, id_column, payload_column, stamp)
 
-        return perform
+    def wait(
+        self, key: str | list[str], until: Any, within: Any, rule: Any, given_id: str | None, payload: Any
+    ) -> OneWait:
+        key = key if type(key) is str else door.keys_of(key)
+        return OneWait(self, (until, within, rule), key, door.id_text("id", given_id), door.payload_copy(payload))
+
+    def opened(
+        self,
+        until: Any,
+        within: Any,
+        rule: Any,
+        keys: list[str | list[str]],
+        ids: list[str | None] | None,
+        payloads: list[Any] | None,
+        stamp: int,
+    ) -> list[Wait]:
+        """In the hub's turn: a wait for each key, all or none."""
+        plan_number, within_ms, text = self._plan(until, within, rule)
+        batch = Batch(plan_number, within_ms, rule, keys, ids, payloads)
+        batch.check(self._state)
+        self._check_room(len(batch.new))
+        opened: list[Wait] = []
+        if batch.new:
+            self._record_plan(text, rule, stamp)
+            record = [stamp, self._state.next_seq, *batch.columns()]
+            opened = self._state.handles(self._engine.record(r.WAIT, record))
+            if self._state.stopped:
+                self.acts.hold(opened, stamp)
+        return batch.waits(opened)
 
     def _check_room(self, more: int) -> None:
         pending = self._state.pending
@@ -244,6 +262,33 @@ class Verbs:
                     raise refused(event, reason)
 
 
+class OneWait:
+    """Opens one wait. Those of several callers that are alike, and of the same time, become one record."""
+
+    __slots__ = ("_asked", "_given_id", "_key", "_payload", "_verbs", "likeness")
+
+    def __init__(self, verbs: Verbs, asked: tuple[Any, Any, Any], key: Any, given_id: str | None, payload: Any) -> None:
+        self._verbs, self._asked = verbs, asked
+        self._key, self._given_id, self._payload = key, given_id, payload
+        self.likeness = asked if PLAIN.issuperset(map(type, asked)) else tuple(map(id, asked))
+
+    def __call__(self, stamp: int) -> list[Wait]:
+        (opened,) = self.together([self], stamp)
+        return opened
+
+    def together(self, alike: list[OneWait], stamp: int) -> list[list[Wait]]:
+        """What each of these asks for; nothing, if one of them is refused."""
+        keys = [one._key for one in alike]
+        ids = column_of([one._given_id for one in alike])
+        payloads = column_of([one._payload for one in alike])
+        return [[wait] for wait in self._verbs.opened(*self._asked, keys, ids, payloads, stamp)]
+
+
+def column_of(values: list[Any]) -> list[Any] | None:
+    """No column, where there is nothing in it."""
+    return None if values.count(None) == len(values) else values
+
+
 class Batch:
     """Waits that are opened together, without those that are known already."""
 
@@ -319,8 +364,8 @@ def signal_columns(rows: list[Any]) -> list[Any]:
     return [
         kinds[0] if kinds.count(kinds[0]) == len(kinds) else kinds,
         keys,
-        None if sources.count(None) == len(sources) else sources,
-        None if values.count(None) == len(values) else values,
+        column_of(sources),
+        column_of(values),
     ]
 
 

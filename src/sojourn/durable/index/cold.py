@@ -104,7 +104,7 @@ class Cold:
         by_key, may_have = self._state.by_key, self.index.filter.may_have
         asked = [key for key in keys if (key in self.partial if key in by_key else may_have(key))]
         if asked:
-            self.of_seqs(self.index.on_keys(list(dict.fromkeys(asked))))
+            self._bring_in(self.index.on_keys(list(dict.fromkeys(asked))))
             self.partial.difference_update(asked)
 
     def opened(self, keys: Iterable[str]) -> None:
@@ -132,8 +132,7 @@ class Cold:
             self._bring_in(self.index.of_id(given_id))
 
     def of_seqs(self, seqs: Iterable[int]) -> None:
-        asked = [seq for seq in seqs if self._counts(seq)]
-        if asked:
+        if asked := self._counting(seqs):
             self._bring_in(self.index.of_seqs(asked))
 
     def where(self, where: Where) -> None:
@@ -143,7 +142,11 @@ class Cold:
         """Bring in what is due until then, the soonest first, and no more than that many."""
         if self.near >= (until, LAST):
             return
-        found = self.index.due(self.near, until, most) if self.first_due() is not None else []
+        first = self.first_due()
+        if first is None or first > until:
+            self.near = (until, LAST)
+            return
+        found = self.index.due(self.near, until, most)
         self._bring_in(found)
         self._guests.difference_update(row.seq for row in found)
         if len(found) < most:
@@ -172,13 +175,19 @@ class Cold:
 
     def _counts(self, seq: int) -> bool:
         """Whether the row of that number, if there is one, is what the wait is."""
-        state = self._state
-        return not (seq in state.waits or seq in self.changed or seq in self.frozen or seq in state.untold)
+        return bool(self._counting((seq,)))
+
+    def _counting(self, seqs: Iterable[int]) -> list[int]:
+        """Those whose rows, if there are any, are what the waits are."""
+        waits, untold, changed, frozen = self._state.waits, self._state.untold, self.changed, self.frozen
+        return [
+            seq for seq in seqs if seq not in waits and seq not in changed and seq not in frozen and seq not in untold
+        ]
 
     def _bring_in(self, found: list[Found]) -> None:
-        for seq, shifts, row in found:
-            if self._counts(seq):
-                self._enter(seq, shifts, row)
+        rows = {seq: (shifts, row) for seq, shifts, row in found}
+        for seq in self._counting(rows):
+            self._enter(seq, *rows[seq])
 
     def _enter(self, seq: int, shifts: int, row: list[Any]) -> None:
         state = self._state
@@ -210,12 +219,7 @@ class Cold:
 
     def seqs(self, where: Where) -> array[int]:
         """Those that are only in the index, and pending."""
-        waits, untold, changed, frozen = self._state.waits, self._state.untold, self.changed, self.frozen
-        found = [
-            seq
-            for seq in self.index.seqs(where)
-            if seq not in waits and seq not in changed and seq not in frozen and seq not in untold
-        ]
+        found = self._counting(self.index.seqs(where))
         return array("q", [seq for seq in found if not self._is_cancelled(seq)] if self.cancels else found)
 
     def by_plan(self) -> Counter[int]:

@@ -37,7 +37,7 @@ LAST = 2**62
 """Later than any instant, greater than any number."""
 
 SETTINGS = f"""
-PRAGMA page_size = 8192; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = TRUNCATE;
+PRAGMA page_size = 4096; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = TRUNCATE;
 PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE_KIB};
 """
 SCHEMA = """
@@ -160,10 +160,9 @@ class Index:
 
     # Reading
 
-    def on_keys(self, keys: Sequence[str]) -> list[int]:
-        """The numbers of the waits on these keys, in order: so their rows are read from the front of the file on."""
-        sql = "SELECT seq FROM by_key WHERE key IN ({})"
-        return sorted({seq for chunk in chunks(keys) for (seq,) in self._ask(sql.format(marks(chunk)), chunk)})
+    def on_keys(self, keys: Sequence[str]) -> list[Found]:
+        """Those who wait on these keys; one who waits on several of them may be there more than once."""
+        return self._by("FROM by_key JOIN waits USING (seq) WHERE key IN ({})", keys)
 
     def of_id(self, given_id: str) -> list[Found]:
         return self._by("FROM by_id JOIN waits USING (seq) WHERE id IN ({})", [given_id])

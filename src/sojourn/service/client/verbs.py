@@ -37,6 +37,11 @@ class RemoteVerbs:
 
     # Waits
 
+    def wait(
+        self, key: str | list[str], until: Any, within: Any, rule: Rule | str | None, given_id: str | None, payload: Any
+    ) -> list[RemoteWait]:
+        return self.wait_many([key], until, within, rule, [given_id], [payload])
+
     def wait_many(
         self,
         keys: Iterable[str | list[str]],
