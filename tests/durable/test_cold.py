@@ -13,6 +13,7 @@ from durable import program, test_twin
 from durable.faulty_files import disk_after, some_of_it
 from durable.scene import WALL_MS, Scene, picture
 from sojourn.durable import engine
+from sojourn.durable.index import cold
 from sojourn.durable.index.cold import WAIT_BYTES
 from sojourn.durable.index.index import Index
 from sojourn.durable.log.records import SNAPSHOT_WAITS
@@ -146,6 +147,7 @@ def test_a_program_has_one_history_however_slowly_the_index_is_brought_forward(
 
 def test_upkeep_shows_a_running_hub_nothing_from_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wait that was opened and has ended since the index was written is not remembered: no row of it may be seen."""
+    monkeypatch.setattr(cold, "HASTE", 1)  # few changes are many already
     scene = Scene(memory=16 * WAIT_BYTES)
     late = LateUpkeep(scene)
     monkeypatch.setattr(scene.hub._engine._upkeep, "join", lambda timeout_s=None: None)

@@ -124,12 +124,26 @@ def test_damage_while_it_was_open_is_an_error_at_most(tmp_path: Path, seed: int)
     assert len(list(sj.read(tmp_path).outcomes())) <= 50
 
 
-def test_a_changed_row_is_noticed_and_the_log_believed(tmp_path: Path) -> None:
-    fill(tmp_path)
-    (tmp_path / f"{NAME}-sum").unlink()
-    with sqlite3.connect(tmp_path / NAME) as db:
+def change_rows(folder: Path) -> None:
+    (folder / f"{NAME}-sum").unlink()  # as if it had not been closed
+    with sqlite3.connect(folder / NAME) as db:
         assert db.execute("UPDATE waits SET row = replace(row, '\"k9\"', '\"k0\"')").rowcount == 49
     db.close()
+
+
+def test_an_index_that_failed_is_not_asked_again(tmp_path: Path) -> None:
+    fill(tmp_path)
+    change_rows(tmp_path)
+    with hub_in(tmp_path) as hub:
+        with pytest.raises(sj.StorageError, match="is made anew from the log: ask again"):
+            hub.wait("k9", "paid", 1_000, id="w9")
+        assert hub.wait("k9", "paid", 1_000, id="w9").id == "w9"
+        assert hub.pending == 49
+
+
+def test_a_changed_row_is_noticed_and_the_log_believed(tmp_path: Path) -> None:
+    fill(tmp_path)
+    change_rows(tmp_path)
     hub = hub_in(tmp_path)
     with pytest.raises(sj.StorageError, match="is made anew from the log: ask again"):
         hub.signal("k9", "paid")

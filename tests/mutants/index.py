@@ -88,12 +88,6 @@ MUTANTS = [
         "",
     ),
     Mutant(
-        "what was moved is moved again",
-        f"{ROOM}/index/cold.py",
-        "rows = [row for _, shifts, row in self.index.of_seqs(found) if shifts < sweep.number]",
-        "rows = [row for _, shifts, row in self.index.of_seqs(found)]",
-    ),
-    Mutant(
         "a filter forgets the ids",
         f"{ROOM}/index/index.py",
         '        renewed.add(ID + given_id for given_id in self._column("by_id", "id"))\n',

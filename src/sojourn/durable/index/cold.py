@@ -345,7 +345,7 @@ class Cold:
 
     def _move(self, sweep: Sweep) -> None:
         for found in chunks(seq for seq in sweep.seqs if seq not in self.changed):
-            rows = [row for _, shifts, row in self.index.of_seqs(found) if shifts < sweep.number]
+            rows = [row for _, _, row in self.index.of_seqs(found)]
             for row in rows:
                 row[5] += sweep.by_ms
             self.index.put(rows, sweep.number)
