@@ -84,6 +84,8 @@ TABLES: dict[str, list[list[str]]] = {
     "as_of": [
         [
             "tests/rules/test_as_of.py",
+            "tests/parity/test_end_of_log.py",
+            "tests/parity/test_passes.py",
             "tests/parity/test_kernel.py",
             "tests/parity/test_local.py",
             "tests/parity/test_operations.py",

@@ -174,6 +174,14 @@ def test_all_events_of_a_key_are_in_one_drawer_and_shards_of_a_drawer_are_even(p
     assert len(set(seen.values())) == NUMBER
 
 
+def test_what_was_taken_out_of_a_drawer_is_on_the_disk_no_longer(plan: Plan, tmp_path: Path) -> None:
+    with Drawers(normal_schema(plan, {}), NO_MEMORY, str(tmp_path)) as drawers:
+        for batch in batches(plan, keys=100, rows=10):
+            drawers.add(drawers.dealt(batch))
+        left = [sum(path.is_file() for path in tmp_path.rglob("*")) for _ in drawers]
+    assert left == list(range(NUMBER, 0, -1))
+
+
 def test_files_are_gone_also_if_nobody_takes_them_out(plan: Plan, tmp_path: Path) -> None:
     with Drawers(normal_schema(plan, {}), NO_MEMORY, str(tmp_path)) as drawers:
         for batch in batches(plan, keys=100, rows=10):
