@@ -19,7 +19,7 @@ from .events import FILES, SCHEMA
 CORES = 2
 SETTINGS = {
     "spark.master": f"local[{CORES}]",
-    "spark.driver.memory": "4g",
+    "spark.driver.memory": os.environ.get("SOJOURN_BENCHMARK_MEMORY", "4g"),
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
