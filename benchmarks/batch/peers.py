@@ -75,7 +75,7 @@ class _Spark:
     def session(self) -> Any:
         from pyspark.sql import SparkSession  # noqa: PLC0415
 
-        from sojourn.pipeline.spark.schema import ARROW, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415
+        from sojourn.pipeline.spark.schema import ARROW, ON_ONE_MACHINE, SOCKETS, UNCHECKED  # noqa: PLC0415
 
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -90,6 +90,7 @@ class _Spark:
             "spark.driver.extraJavaOptions": UNCHECKED,
             **ON_ONE_MACHINE,
             **ARROW,
+            **SOCKETS,
         }
         builder = SparkSession.builder.master("local[2]")
         for name, value in settings.items():

@@ -24,8 +24,8 @@ from .events import LATE_MS, RULE, WITHIN_MS
 from .spark import session
 
 EVERY_MS = 100
-SECONDS = 60
-COUNTED_SECONDS = 25
+SECONDS = 120
+COUNTED_SECONDS = 30
 """At the end: before, the JVM starts and compiles."""
 PAID_AFTER = 50
 """So many events later than it was opened, an operation is paid."""

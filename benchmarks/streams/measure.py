@@ -16,8 +16,8 @@ from . import scala
 from .events import steady
 from .spark import batch_ms, phases_ms, run, session, state_bytes, told
 
-BATCHES = 16
-"""Of the steady load; the first half warms the JVM up."""
+BATCHES = 80
+"""Of the steady load. The last quarter counts: before, the JVM compiles what runs a few times in a micro-batch."""
 SLOW_BATCHES = 3
 """For peers whose Python runs for each row: it is that which takes the time."""
 
@@ -39,7 +39,7 @@ def measure(peer: str, pending: int, *, is_slow: bool, times: int) -> dict[str, 
             reports = _runner(peer)(events, checkpoint)
     if times and told(reports) != times * operations:
         raise RuntimeError(f"{peer} told {told(reports)} outcomes of {operations} operations, not {times} of each")
-    full = [report for report in reports[1 + batches // 2 :] if report["numInputRows"] > 1]
+    full = [report for report in reports[1 + batches * 3 // 4 :] if report["numInputRows"] > 1]
     event_ns = statistics.median(batch_ms(report) * 1e6 / report["numInputRows"] for report in full)
     burst_ns = batch_ms(reports[-1]) * 1e6 / pending
     rows = [

@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
-from sojourn.pipeline.spark.schema import ARROW, ON_ONE_MACHINE, UNCHECKED
+from sojourn.pipeline.spark.schema import ARROW, ON_ONE_MACHINE, SOCKETS, UNCHECKED
 
 from .events import FILES, SCHEMA
 
@@ -35,6 +35,7 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
     "spark.driver.extraJavaOptions": UNCHECKED,
     **ARROW,
+    **SOCKETS,
     **ON_ONE_MACHINE,
 }
 """The same for every peer: with what `sojourn stream` tells Spark on one machine."""

@@ -10,6 +10,7 @@ import cProfile
 import pstats
 import tempfile
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,8 @@ def profile(pending: int, count: int) -> dict[str, float]:
     """Milliseconds of a micro-batch, by part: the mean of the second half of them."""
     rules = [Rule(f"paid-{n}", RULE.opens, RULE.until, WITHIN_MS + n, "each") for n in range(count)]
     ruleset = Ruleset(Shape(Plan.of(rules), {}))
-    stores, cache, watermark = [Memory() for _ in range(SHARDS)], Cache(), 0
+    stores: dict[int, Memory] = defaultdict(Memory)
+    cache, watermark = Cache(), 0
     timed = cProfile.Profile(time.process_time)
     with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as folder:
         steady(Path(folder), pending, BATCHES)
@@ -77,7 +79,7 @@ def profile(pending: int, count: int) -> dict[str, float]:
     return _parts(timed, BATCHES - BATCHES // 2)
 
 
-def _run(ruleset: Ruleset, stores: list[Memory], cache: Cache, tables: list[pa.Table], watermark: int) -> int:
+def _run(ruleset: Ruleset, stores: dict[int, Memory], cache: Cache, tables: list[pa.Table], watermark: int) -> int:
     payloads: dict[int, list[bytes]] = {}
     newest = watermark
     for table in tables:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 def small_session(scratch: Path) -> SparkSession:
     from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra)
 
+    from sojourn.pipeline.spark.schema import SOCKETS  # noqa: PLC0415  (needs Spark)
+
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     return (
@@ -25,5 +27,6 @@ def small_session(scratch: Path) -> SparkSession:
         .config("spark.local.dir", str(scratch / "local"))
         .config("spark.log.level", "ERROR")
         .config("spark.ui.showConsoleProgress", "false")
+        .config(map=SOCKETS)
         .getOrCreate()
     )

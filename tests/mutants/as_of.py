@@ -84,7 +84,7 @@ MUTANTS = [
     Mutant(
         "only one shard hears where the log ends",
         PARCELS,
-        "SHARD: np.arange(shards, dtype=np.int32)",
+        "SHARD: spread(np.arange(shards))",
         "SHARD: np.zeros(shards, np.int32)",
     ),
     Mutant(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -18,6 +19,7 @@ from sojourn import ConfigError
 from sojourn.pipeline.columns.numbers import number_type
 from sojourn.pipeline.columns.reasons import GIVEN_TWICE
 from sojourn.pipeline.plan import Plan
+from sojourn.pipeline.spark.spread import spread
 from sojourn.pipeline.stream.given.home import tell
 from sojourn.pipeline.stream.given.meet import meet
 from sojourn.pipeline.stream.given.pack import OPENED, WATCHED, PackEvents, PackOperations
@@ -74,8 +76,8 @@ class Run:
         payloads = PackEvents(self.terms, table.schema, SHARDS).payloads(table).to_pylist()
         payloads += PackOperations(self.terms.plan, asked.schema, SHARDS).payloads(asked).to_pylist()
         events, openings = [], nothing(OPENINGS)
-        for shard in range(SHARDS):
-            mine = [payload for payload in payloads if payload[SHARD] == shard]
+        for shard, number in enumerate(spread(np.arange(SHARDS))):
+            mine = [payload for payload in payloads if payload[SHARD] == number]
             fresh = _joined(mine, EVENTS, self.terms.fresh)
             met = meet(self.terms, self._meeting(shard), fresh, _joined(mine, WATCHED, WATCHES), watermark)
             self.meeting[shard] = self._saved(met.kept)

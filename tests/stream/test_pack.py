@@ -9,6 +9,7 @@ import pytest
 
 from sojourn.pipeline.deal import shards_of
 from sojourn.pipeline.plan import Plan
+from sojourn.pipeline.spark.spread import spread
 from sojourn.pipeline.stream.shard.pack import ASIDE, EVENTS, NEWEST, ROWS, SET_ASIDE, SHARD, Pack, from_bytes
 from sojourn.pipeline.stream.shard.shape import Shape
 from sojourn.rules import Rule, total
@@ -39,7 +40,7 @@ def test_each_shard_gets_its_events_and_with_each_the_row_that_it_is(shards: int
         whole = from_bytes(payload[ROWS], LOG)
         assert events["key"].to_pylist() == whole["key"].to_pylist()
         assert events["at"].to_pylist() == whole["at"].to_pylist()
-        assert set(shards_of(events["key"], shards).tolist()) == {payload[SHARD]}
+        assert set(spread(shards_of(events["key"], shards)).tolist()) == {payload[SHARD]}
         sent += [tuple(row.values()) for row in whole.to_pylist()]
     assert sorted(sent) == sorted(row for row in rows if row[1] != "other")
     assert len({payload[SHARD] for payload in found}) == len(found) <= shards

@@ -186,7 +186,7 @@ def _root_logger_silent(is_quiet: bool) -> Iterator[None]:
 
 
 def _settings(master: str | None, log4j: Path | None, log_bytes: int | None) -> dict[str, str]:
-    from ..pipeline.spark.schema import ARROW, MICROS, ON_ONE_MACHINE, UNCHECKED  # noqa: PLC0415  (needs Spark)
+    from ..pipeline.spark.schema import ARROW, MICROS, ON_ONE_MACHINE, SOCKETS, UNCHECKED  # noqa: PLC0415  (needs Spark)
 
     where = master or os.environ.get("MASTER") or LOCAL
     settings = {
@@ -196,6 +196,7 @@ def _settings(master: str | None, log4j: Path | None, log_bytes: int | None) -> 
         "spark.sql.session.timeZone": "UTC",
         **ARROW,
         **MICROS,
+        **SOCKETS,
     }
     if where.startswith("local"):
         settings |= {

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from .. import allocator
 from ..schema import record_batch
+from .spread import spread
 
 SHARD, EVENTS, OPERATIONS, UNUSABLE, LATEST = "shard", "events", "operations", "unusable", "latest"
 """The columns of a parcel: EVENTS, OPERATIONS or both are null.
@@ -104,13 +105,14 @@ def packed(rows: pa.RecordBatch, shard: NDArray[Any], column: str, unusable: int
     ends = np.cumsum(counts)
     sent: list[dict[str, Any]] = [{SHARD: 0, UNUSABLE: unusable}] if unusable else []
     size = 0
-    for place in np.flatnonzero(counts).tolist():
+    places = np.flatnonzero(counts)
+    for place, number in zip(places.tolist(), spread(places).tolist(), strict=True):
         for start in range(int(ends[place] - counts[place]), int(ends[place]), most):
             parcel = memoryview(ordered.slice(start, min(most, int(ends[place]) - start)).serialize())
             if size + len(parcel) > _SENT_AT_ONCE:
                 yield pa.RecordBatch.from_pylist(sent, PARCELS)
                 sent, size = [], 0
-            sent.append({SHARD: place, column: parcel})
+            sent.append({SHARD: number, column: parcel})
             size += len(parcel)
     if sent:
         yield pa.RecordBatch.from_pylist(sent, PARCELS)
@@ -119,7 +121,7 @@ def packed(rows: pa.RecordBatch, shard: NDArray[Any], column: str, unusable: int
 def to_every_shard(latest: int | None, shards: int) -> Iterator[pa.RecordBatch]:
     """The latest time that a task has met, if any, for every shard."""
     if latest is not None:
-        columns = {SHARD: np.arange(shards, dtype=np.int32), LATEST: np.full(shards, latest)}
+        columns = {SHARD: spread(np.arange(shards)), LATEST: np.full(shards, latest)}
         yield record_batch(PARCELS, [columns.get(name, pa.nulls(shards)) for name in PARCELS.names])
 
 

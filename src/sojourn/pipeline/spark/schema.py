@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable
 
 import pyarrow as pa
@@ -46,6 +47,10 @@ ARROW = {
 }
 """How Spark cuts what it hands to Python. With a limit in bytes it measures the batch again after every row, a quarter
 of its work in a replay. So there is only one in rows, low enough for keys of a megabyte."""
+
+SOCKETS = {"spark.python.unix.domain.socket.enabled": "true"} if hasattr(socket, "AF_UNIX") else {}
+"""How Java and its Python processes talk. Over TCP, which is Spark's own choice, what one of them says in small pieces
+waits until the other has acknowledged the piece before: for some forty milliseconds, several times in every task."""
 
 MICROS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 """How Spark writes times to Parquet. By itself it writes INT96, an old form that other readers take for nanoseconds."""

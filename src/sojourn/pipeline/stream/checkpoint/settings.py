@@ -18,7 +18,7 @@ from .files import Files
 FILE = "sojourn.json"
 """In a checkpoint: its settings, and the id of its stream."""
 
-FORMAT = 4
+FORMAT = 5
 """The version of the state's format."""
 
 Settings = dict[str, Any]

@@ -20,6 +20,7 @@ from ...deal import shards_of_hashes
 from ...kernel.search import Ints
 from ...plan import Plan
 from ...spark.parcels import gathered, prepare_worker
+from ...spark.spread import FIRST, spread
 from ..shard.pack import ASIDE, EVENTS, NEWEST, ROWS, SET_ASIDE, SHARD, in_one_piece, to_bytes
 from ..shard.shape import HASH, TIME
 from .terms import HOME, OPENINGS, SEPARATOR, TICKET, WATCHES, Terms, batch_of
@@ -152,13 +153,13 @@ def by_shard(shard: Ints, columns: dict[str, pa.RecordBatch]) -> Payloads:
     order = np.argsort(shard, kind="stable")
     ordered = {name: rows.take(pa.array(order)) for name, rows in columns.items()}
     shards, starts, counts = np.unique(shard[order], return_index=True, return_counts=True)
-    for place, start, count in zip(shards.tolist(), starts.tolist(), counts.tolist(), strict=True):
-        yield {SHARD: place, **{name: to_bytes(rows.slice(start, count)) for name, rows in ordered.items()}}
+    for number, start, count in zip(spread(shards).tolist(), starts.tolist(), counts.tolist(), strict=True):
+        yield {SHARD: number, **{name: to_bytes(rows.slice(start, count)) for name, rows in ordered.items()}}
 
 
 def packed(aside: pa.Table, at: Ints, parts: Iterable[dict[str, Any]]) -> pa.RecordBatch:
     """Payloads, each with the newest of these times; if there is nothing else, one that has only that."""
-    payloads = [{SHARD: 0, ASIDE: to_bytes(in_one_piece(aside))}] if aside.num_rows else []
+    payloads = [{SHARD: FIRST, ASIDE: to_bytes(in_one_piece(aside))}] if aside.num_rows else []
     payloads += parts
     if len(at):
         newest = pa.scalar(int(at.max()) * 1000, TIME)

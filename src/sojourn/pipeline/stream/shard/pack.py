@@ -20,6 +20,7 @@ from ...columns.texts import hashes
 from ...deal import shards_of_hashes
 from ...kernel.search import Ints
 from ...spark.parcels import gathered, prepare_worker
+from ...spark.spread import FIRST, spread
 from ..runtime import is_to_wake
 from .ruleset import names_kinds
 from .shape import TIME, Shape, nothing
@@ -52,7 +53,7 @@ class Pack:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         prepare_worker()
         if is_to_wake():
-            yield pa.RecordBatch.from_pylist([{SHARD: shard} for shard in range(self.shards)], IN_SCHEMA)
+            yield pa.RecordBatch.from_pylist([{SHARD: number} for number in spread(np.arange(self.shards))], IN_SCHEMA)
         for table in gathered(batches):
             yield self.payloads(table)
 
@@ -60,7 +61,7 @@ class Pack:
         table = table.cast(self.log)
         normal = normal_form(table, self.shape.plan, self.shape.normal)
         aside = pa.concat_tables(self._aside(table, reasons) for reasons in normal.reasons)
-        payloads = [{SHARD: 0, ASIDE: to_bytes(in_one_piece(aside))}] if aside.num_rows else []
+        payloads = [{SHARD: FIRST, ASIDE: to_bytes(in_one_piece(aside))}] if aside.num_rows else []
         payloads += self._events(table, normal)
         newest = _newest(normal)
         if newest is not None:
@@ -91,9 +92,9 @@ class Pack:
         order = np.argsort(shard, kind="stable")
         ordered, whole = fresh.take(pa.array(order)), in_one_piece(table.take(pa.array(rows[order])))
         shards, starts, counts = np.unique(shard[order], return_index=True, return_counts=True)
-        for place, start, count in zip(shards.tolist(), starts.tolist(), counts.tolist(), strict=True):
+        for number, start, count in zip(spread(shards).tolist(), starts.tolist(), counts.tolist(), strict=True):
             part = (to_bytes(batch.slice(start, count)) for batch in (ordered, whole))
-            yield dict(zip((SHARD, EVENTS, ROWS), (place, *part), strict=True))
+            yield dict(zip((SHARD, EVENTS, ROWS), (number, *part), strict=True))
 
 
 def _newest(normal: Normal) -> Any:
