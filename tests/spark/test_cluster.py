@@ -29,4 +29,4 @@ def test_a_cluster_decides_as_the_fold_with_nothing_but_a_zip_of_the_package(how
     assert f"master {it.url}" in said
     assert "executors 2" in said
     assert "sojourn.zip/sojourn/__init__.py" in said
-    assert as_outcomes(pq.read_table(tmp_path / "out")) == by_fold(rules, log)
+    assert as_outcomes(pq.read_table(tmp_path / "out")) == by_fold(rules, log, "log")
