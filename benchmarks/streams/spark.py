@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from sojourn.pipeline.spark.schema import ARROW, ON_ONE_MACHINE, SOCKETS, UNCHECKED
+from sojourn.pipeline.stream.doors.sink import DEFAULTS, LOCAL_CHECKPOINT
 
 from .events import FILES, SCHEMA
 
@@ -28,15 +29,12 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": str(CORES),
     "spark.sql.streaming.numRecentProgressUpdates": "10000",
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
     "spark.driver.extraJavaOptions": UNCHECKED,
     **ARROW,
     **SOCKETS,
     **ON_ONE_MACHINE,
+    **DEFAULTS,
+    **LOCAL_CHECKPOINT,
 }
 """The same for every peer: with what `sojourn stream` tells Spark on one machine."""
 

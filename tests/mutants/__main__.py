@@ -104,7 +104,7 @@ TABLES: dict[str, list[list[str]]] = {
     "scale": [["tests/replay/test_large_logs.py", "tests/replay/test_groups.py", "tests/spark/test_deliver.py"]],
     "doors": [
         [f"tests/stream/test_{name}.py" for name in ("given", "owner", "settings", "kafka_source")],
-        ["tests/stream/test_own_sink.py"],
+        ["tests/stream/test_own_sink.py", "tests/stream/test_stream.py"],
     ],
     "demo": [["tests/demo", "tests/cli/test_explain.py"]],
 }

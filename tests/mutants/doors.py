@@ -82,6 +82,8 @@ MUTANTS = [
         '"eager", "remember")',
     ),
     Mutant("two streams have the same keys", SINK, 'return f"{self.stream}/{self.number}"', 'return f"{self.number}"'),
+    Mutant("a checkpoint is never on a local disk", SINK, "    if is_local:\n", "    if False:\n"),
+    Mutant("every checkpoint is on a local disk", SINK, "    if is_local:\n", "    if True:\n"),
     Mutant(
         "each attempt has a key of its own",
         SINK,

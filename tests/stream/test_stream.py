@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +12,15 @@ import pytest
 
 from sojourn import ConfigError
 from sojourn.pipeline import stream
+from sojourn.pipeline.stream.checkpoint.files import Files
+from sojourn.pipeline.stream.doors.sink import LOCAL_CHECKPOINT, configured
 from sojourn.rules import Event, Rule, seen
 from stream.scene import EPOCH, Scene, flush
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+FILE_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 RULE = Rule("r", "open", seen("a", times=2, distinct="source"), within="1 s")
 
 
@@ -66,6 +71,35 @@ def test_a_folder_takes_the_outcomes_of_one_checkpoint_only(spark: SparkSession,
     assert [outcome.rule for outcome in scene.outcomes()] == ["r"]
     scene.checkpoint = first
     scene.run(RULE)
+
+
+def test_spark_starts_no_process_for_each_file_of_a_checkpoint_on_a_local_disk(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    scene = Scene(spark, tmp_path, late="1 s")
+    scene.add([Event("k", "open", EPOCH), flush(EPOCH + 5000)])
+    with chosen(spark, {FILE_MANAGER: "nobody.knows.This"}), pytest.raises(Exception, match=r"nobody\.knows\.This"):
+        scene.run(RULE)
+    scene.run(RULE)
+    assert [outcome.outcome for outcome in scene.outcomes()] == ["expired"]
+    assert FILE_MANAGER not in spark.conf.getAll
+    for is_local, manager in ((True, LOCAL_CHECKPOINT[FILE_MANAGER]), (False, None)):
+        with configured(spark, 1, is_local=is_local):
+            assert spark.conf.getAll.get(FILE_MANAGER) == manager
+    files = Files(spark)
+    assert files.is_local(str(tmp_path))
+    assert not files.is_local("hdfs://127.0.0.1:9/state")
+
+
+@contextmanager
+def chosen(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            spark.conf.unset(name)
 
 
 def test_an_idle_stream_expires_by_its_heartbeat(spark: SparkSession, tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ class Files:
         at, files = self._at(path)
         return str(files.makeQualified(at).toString())
 
+    def is_local(self, path: str) -> bool:
+        return self.full(path).startswith("file:")
+
     def exists(self, path: str) -> bool:
         at, files = self._at(path)
         return bool(files.exists(at))

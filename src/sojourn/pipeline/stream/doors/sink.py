@@ -34,6 +34,14 @@ DEFAULTS = {
 To count the rows of the state, RocksDB would have to read what is replaced: our rows are large, and few.
 """
 
+LOCAL_CHECKPOINT = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    )
+}
+"""How Spark writes a checkpoint on a local disk. Its own choice asks of each file whether it is a symbolic link, and
+starts a process (`readlink`) to find out: some forty in every micro-batch. On HDFS its own choice is the right one."""
+
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
 _BATCHES_THAT_WAKE = 20
@@ -96,7 +104,8 @@ def start(
     """Start a query into a sink, after checking its checkpoint, with the settings that Spark needs for it."""
     settings = _settings(outcomes)
     spark = outcomes.sparkSession
-    stream, history = identified(Files(spark), checkpoint, settings, removed)
+    files = Files(spark)
+    stream, history = identified(files, checkpoint, settings, removed)
     sink.claim(stream, checkpoint)
     sink.history = history
     writer = outcomes.writeStream.foreachBatch(sink).option("checkpointLocation", checkpoint)
@@ -106,7 +115,7 @@ def start(
         writer = writer.trigger(availableNow=True)
     elif every is not None:
         writer = writer.trigger(processingTime=every)
-    with configured(spark, int(settings["shards"])):
+    with configured(spark, int(settings["shards"]), is_local=files.is_local(checkpoint)):
         return writer.start()
 
 
@@ -171,9 +180,14 @@ class Sink:
 
 
 @contextmanager
-def configured(spark: SparkSession, shards: int) -> Iterator[None]:
-    """While a query is started: the settings that it needs, unless they have been chosen."""
+def configured(spark: SparkSession, shards: int, *, is_local: bool) -> Iterator[None]:
+    """While a query is started: the settings that it needs, unless they have been chosen.
+
+    `is_local` says whether its checkpoint is on a local disk.
+    """
     wanted = {**DEFAULTS, _PARTITIONS: str(min(shards, spark.sparkContext.defaultParallelism))}
+    if is_local:
+        wanted |= LOCAL_CHECKPOINT
     chosen = spark.conf.getAll
     missing = {name: value for name, value in wanted.items() if name not in chosen}
     for name, value in missing.items():

@@ -124,8 +124,8 @@ class Kept:
             asked = asked[is_valid[index[asked]]]
             is_taken = is_valid & (segment.due < watermark)
             is_taken[index[asked]] = True
-            place[asked] = count + np.cumsum(is_taken)[index[asked]] - 1
             taken.append(np.flatnonzero(is_taken))
+            place[asked] = count + np.searchsorted(taken[-1], index[asked])
             count += len(taken[-1])
         return Found(self._rows(self.segments, taken), place, taken)
 
