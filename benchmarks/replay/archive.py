@@ -11,8 +11,8 @@ POLL_S = 0.2
 def wait_for_archive() -> None:
     """Until no Java is writing one any more; where that takes too long, it has been given up."""
     try:
-        from sojourn.cli.class_archive import archive_for  # noqa: PLC0415  (needs PySpark)
-        from sojourn.cli.doctor import find_java  # noqa: PLC0415
+        from sojourn.cli.spark.class_archive import archive_for  # noqa: PLC0415  (needs PySpark)
+        from sojourn.cli.spark.java import find_java  # noqa: PLC0415
 
         java = find_java()
         archive = None if java is None else archive_for(java)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from sojourn.cli import session
-from sojourn.cli.class_archive import KEPT_S, RETRY_S, SWITCH, ClassArchive, archive_for, cache_folder
-from sojourn.cli.doctor import Java, find_java
+from sojourn.cli.spark import session
+from sojourn.cli.spark.class_archive import KEPT_S, RETRY_S, SWITCH, ClassArchive, archive_for, cache_folder
+from sojourn.cli.spark.java import Java, find_java
 
 FINISHED = bytes.fromhex("a8ab0bf0") + b"the rest"
 JAVA = Java("17.0.1", "/usr/bin/java", "OpenJDK 64-Bit Server VM (build 17.0.1, mixed mode, sharing)")

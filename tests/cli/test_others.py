@@ -17,10 +17,10 @@ from cli.command import sojourn
 from replay.logs import write_orders, write_rule
 from sojourn import ConfigError, __version__
 from sojourn.cli import doctor as doctoring
-from sojourn.cli import session
 from sojourn.cli.app import COMMANDS
 from sojourn.cli.exits import MEANINGS, loading
-from sojourn.cli.session import spark_session
+from sojourn.cli.spark import session
+from sojourn.cli.spark.session import spark_session
 from sojourn.pipeline.spark.version import BELOW, LEAST, check_version
 
 
@@ -39,7 +39,7 @@ def test_garbage_is_looked_for_while_a_command_runs_though_not_while_it_is_loade
 def test_only_the_command_that_is_asked_for_is_loaded_and_all_for_help_or_after_a_typo() -> None:
     loaded = "import sys; from sojourn.cli import app_for; app_for(['--debug', 'replay']); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout.split()
-    assert {f"sojourn.cli.{name}" for name in COMMANDS.values()} & set(modules) == {"sojourn.cli.replay"}
+    assert {f"sojourn.cli.{name}" for name in COMMANDS.values()} & set(modules) == {"sojourn.cli.replay.replay"}
     assert "No such command 'repaly'" in sojourn("repaly").err
     assert re.findall(r"^│ ([a-z]+) {2,}", sojourn("--help").out, re.MULTILINE) == list(COMMANDS)
 
@@ -179,7 +179,7 @@ def test_without_an_extra_replay_says_what_to_install(module: str, extra: str, t
 
 
 def test_a_missing_column_is_known_before_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sojourn.cli.replay_run.spark_session", None)
+    monkeypatch.setattr("sojourn.cli.replay.run.spark_session", None)
     write_orders(tmp_path)
     ended = sojourn("replay", tmp_path / "orders.parquet", "--rule", write_rule(tmp_path), "--key", "id")
     assert ended.code == 3

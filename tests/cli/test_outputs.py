@@ -16,7 +16,7 @@ from pyarrow import parquet
 from cli.command import Ended, sojourn
 from replay.logs import write_orders, write_rule
 from sojourn import SourceError
-from sojourn.cli.outputs import Outputs
+from sojourn.cli.replay.outputs import Outputs
 from sojourn.pipeline.files.drafts import Disk
 from sojourn.pipeline.outlet import TableFile
 from sojourn.pipeline.report import Report

@@ -13,9 +13,9 @@ import pytest
 from rich.console import Console
 
 from sojourn import SourceError
-from sojourn.cli import screen as screens
-from sojourn.cli import session as sessions
-from sojourn.cli.screen import Screen
+from sojourn.cli.replay import screen as screens
+from sojourn.cli.replay.screen import Screen
+from sojourn.cli.spark import session as sessions
 
 
 class Terminal:

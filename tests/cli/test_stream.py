@@ -15,7 +15,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from cli.command import sojourn
-from sojourn.cli.stream_screen import size_text
+from sojourn.cli.stream.screen import size_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,12 +16,12 @@ TALLY = "src/sojourn/pipeline/results/tally.py"
 DEADLINES = "src/sojourn/pipeline/results/deadlines.py"
 COMPARE = "src/sojourn/pipeline/results/compare.py"
 REPLAY = "src/sojourn/pipeline/replay.py"
-COMMAND = "src/sojourn/cli/replay_run.py"
-OUTPUTS = "src/sojourn/cli/outputs.py"
+COMMAND = "src/sojourn/cli/replay/run.py"
+OUTPUTS = "src/sojourn/cli/replay/outputs.py"
 DRAFTS = "src/sojourn/pipeline/files/drafts.py"
 SUMMARY = "src/sojourn/pipeline/results/summary.py"
 EXITS = "src/sojourn/cli/exits.py"
-SCREEN = "src/sojourn/cli/screen.py"
+SCREEN = "src/sojourn/cli/replay/screen.py"
 
 MUTANTS = [
     # Sources

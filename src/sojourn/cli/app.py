@@ -14,10 +14,10 @@ from .exits import EPILOG, show_tracebacks
 
 COMMANDS = {
     "serve": "serve",
-    "replay": "replay",
-    "recommend": "recommend",
-    "explain": "explain",
-    "report": "report",
+    "replay": "replay.replay",
+    "recommend": "replay.recommend",
+    "explain": "replay.explain",
+    "report": "replay.report",
     "verify": "data",
     "inspect": "data",
     "backup": "data",
@@ -25,10 +25,10 @@ COMMANDS = {
     "demo": "demo",
     "simulate": "simulate",
     "doctor": "doctor",
-    "stream": "stream",
+    "stream": "stream.stream",
     "rule": "rule",
 }
-"""By name: the module beside this one that has it. In the order in which help shows them: groups come last."""
+"""By name: the module below this package that has it. In the order in which help shows them: groups come last."""
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:

@@ -11,8 +11,8 @@ import typer
 from ..rules.duration import duration_text
 from ..rules.outcome import time_text
 from .exits import DIFFERENT, fail, failures, is_debugging
-from .options import Conf, Master, settings
-from .replay import Engine
+from .options import Conf, Engine, Master, settings
+from .words import many
 
 if TYPE_CHECKING:
     from ..durable.dataset.verified import Verified
@@ -42,7 +42,7 @@ def verify(
 
         spark = None
         if engine is not Engine.LOCAL:
-            from .session import spark_session  # noqa: PLC0415  (needs Spark)
+            from .spark.session import spark_session  # noqa: PLC0415  (needs Spark)
 
             spark = stack.enter_context(spark_session(master, spark_conf, is_quiet=not is_debugging()))
         verified = verify_folder(data, engine=engine.value, spark=spark)
@@ -53,7 +53,9 @@ def verify(
 
 def verified_text(verified: Verified) -> str:
     same = verified.checked - verified.different
-    lines = [f"{same:,} of {verified.checked:,} outcomes told came out again, at their times ({_engines(verified)})"]
+    lines = [
+        f"{same:,} of {many(verified.checked, 'outcome')} told came out again, at their times ({_engines(verified)})"
+    ]
     lines += [f"  {difference}" for difference in verified.differences]
     lines.append(f"{many(verified.pending, 'wait')} pending as of {time_text(verified.as_of)}")
     if verified.untold:
@@ -61,10 +63,6 @@ def verified_text(verified: Verified) -> str:
     if verified.unchecked:
         lines.append(f"{many(verified.unchecked, 'outcome')} not checked: of waits opened before what is kept")
     return "\n".join(lines)
-
-
-def many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _engines(verified: Verified) -> str:
@@ -111,14 +109,14 @@ def inspection_text(found: Inspection) -> str:
     lines = {
         "folder": found.folder,
         "owner": "never opened" if found.owner is None else f"{owned} {found.owner}",
-        "segments": f"{len(numbers):,}, {_range(numbers)}, {size:,} bytes",
+        "segments": f"{len(numbers):,}, {_range(numbers)}, {many(size, 'byte')}",
         "records": ", ".join(f"{count:,} {name}" for name, count in found.records.items()) or "none",
         "snapshots": ", ".join(map(str, found.snapshots)) or "none",
         "data set": f"segments {_range(found.converted)}" if found.converted else "none",
         **({} if found.standing is None else _standing_lines(found.standing)),
     }
     if found.torn_bytes:
-        lines["torn"] = f"{found.torn_bytes:,} bytes at the end that nobody was answered for"
+        lines["torn"] = f"{many(found.torn_bytes, 'byte')} at the end that nobody was answered for"
     text = [f"{name:<12} {value}" for name, value in lines.items()]
     return "\n".join([*text, *(f"{'damage':<12} {damage}" for damage in found.damages)])
 
@@ -166,7 +164,8 @@ def backup(
         made = back_up(data, to)
         copy_store(data, to)
         typer.echo(
-            f"{made.folder}: {many(made.files, 'file')}, {made.size:,} bytes; {many(made.pending, 'wait')} pending, "
+            f"{made.folder}: {many(made.files, 'file')}, {many(made.size, 'byte')}; "
+            f"{many(made.pending, 'wait')} pending, "
             f"{many(made.last_number, 'outcome')} told, as of {time_text(made.last_stamp)}"
         )
 

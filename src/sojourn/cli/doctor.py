@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import os
 import platform
-import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from typing import Annotated, NamedTuple
 
@@ -17,8 +13,7 @@ import typer
 from .. import __version__
 from ..pipeline.spark.version import SUPPORTED, UPGRADE, is_supported
 from .exits import UNUSABLE
-
-LEAST_JAVA = 17
+from .spark.java import LEAST_JAVA, find_java
 
 
 class Finding(NamedTuple):
@@ -81,27 +76,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-class Java(NamedTuple):
-    """A Java that is new enough: its version, its path, and all that it says of itself."""
-
-    version: str
-    command: str
-    said: str
-
-
 def java() -> str | None:
     """The version of Java that Spark would run on and its path, or None if there is none that is new enough."""
     found = find_java()
     return found and f"{found.version} ({found.command})"
-
-
-def find_java() -> Java | None:
-    """The Java that Spark would run on."""
-    home = os.environ.get("JAVA_HOME")
-    command = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    if not command or not os.path.exists(command):
-        return None
-    said = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)([^"]*)"', said)
-    is_fit = version is not None and int(version[1]) >= LEAST_JAVA
-    return Java(f"{version[1]}{version[2]}", command, said) if version and is_fit else None

@@ -15,6 +15,14 @@ _EVENTS, _SPARK = "The events", "Spark"
 LEAST_MEMORY = 64 * 1024**2
 
 
+class Engine(StrEnum):
+    """Where a log is replayed."""
+
+    SPARK = "spark"
+    LOCAL = "local"
+    BOTH = "both"
+
+
 class TimeUnit(StrEnum):
     """What a bare number means where a time is expected."""
 

@@ -13,6 +13,7 @@ import typer
 from ..rules.duration import duration_ms
 from .exits import failures
 from .options import bytes_of
+from .words import many
 
 if TYPE_CHECKING:
     from ..service.access.tokens import Tokens
@@ -135,7 +136,7 @@ def serve(
             from ..durable.folder.backup import backup  # noqa: PLC0415
 
             made = backup(copy, settings.data)
-            typer.echo(f"a copy of {copy}, with {made.pending:,} waits pending, in {made.folder}", err=True)
+            typer.echo(f"a copy of {copy}, with {many(made.pending, 'wait')} pending, in {made.folder}", err=True)
         log_as_json()
         serve_folder(settings, lambda address: typer.echo(f"listening on {address}", err=True))
 

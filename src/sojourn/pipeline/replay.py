@@ -156,12 +156,8 @@ def _not_there(kind: str, kinds: Counter[str], plan: Plan) -> str:
         return "The log has no events that can be used"
     if kind in kinds:
         last = plan.last_looked_at
-        after = (
-            f"they come after {time_text(last)}, where it was said to end, or are" if last is not None else "they are"
-        )
-        return (
-            f"The log has {kinds[kind]:,} events of kind {kind!r}, but none that can be used: {after} in the quarantine"
-        )
+        after = "" if last is None else f"comes after {time_text(last)}, where it was said to end, or "
+        return f"No event of kind {kind!r} can be used, of {kinds[kind]:,}: each {after}is in the quarantine"
     named = ", ".join(f"{name!r} ({count:,})" for name, count in kinds.most_common(KINDS_NAMED))
     more = f" and {len(kinds) - KINDS_NAMED:,} more" if len(kinds) > KINDS_NAMED else ""
     close = difflib.get_close_matches(kind, kinds, n=1)

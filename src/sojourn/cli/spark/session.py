@@ -15,11 +15,11 @@ from pathlib import Path
 from subprocess import Popen
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SourceError
-from ..pipeline import ship
-from ..pipeline.spark.version import check_version
+from ...errors import SourceError
+from ...pipeline import ship
+from ...pipeline.spark.version import check_version
 from .class_archive import ClassArchive, archive_for
-from .doctor import LEAST_JAVA, find_java
+from .java import LEAST_JAVA, find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -186,7 +186,7 @@ def _root_logger_silent(is_quiet: bool) -> Iterator[None]:
 
 
 def _settings(master: str | None, log4j: Path | None, log_bytes: int | None) -> dict[str, str]:
-    from ..pipeline.spark.schema import ARROW, MICROS, ON_ONE_MACHINE, SOCKETS, UNCHECKED  # noqa: PLC0415  (needs Spark)
+    from ...pipeline.spark.schema import ARROW, MICROS, ON_ONE_MACHINE, SOCKETS, UNCHECKED  # noqa: PLC0415  (needs Spark)
 
     where = master or os.environ.get("MASTER") or LOCAL
     settings = {

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .exits import failures
-from .options import AsOfOption, Conf, Master, Memory, bytes_of, settings
-from .replay import Engine
+from ..exits import failures
+from ..options import AsOfOption, Conf, Engine, Master, Memory, bytes_of, settings
 
 
 def report(
@@ -33,9 +32,10 @@ def report(
     """
     spark, most = settings(conf, "--conf"), bytes_of(memory)
     with failures():
-        from ..durable.log.folder import opened  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+        from ...durable.log.folder import opened  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+        from .job import opened_job  # noqa: PLC0415
         from .outputs import Outputs  # noqa: PLC0415
-        from .replay_run import ReplayRun, opened_job  # noqa: PLC0415
+        from .run import ReplayRun  # noqa: PLC0415
 
         opened(data)
         with opened_job(data, None, what_if=what_if, as_of=as_of) as job:

@@ -4,98 +4,38 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from ..errors import ConfigError, SourceError
-from ..pipeline.allocator import keep_memory
-from ..pipeline.columns.times import time_of
-from ..pipeline.files.drafts import DISK, Drafts, FileStore
-from ..pipeline.files.source import Source, is_remote
-from ..pipeline.local_replay import LocalReplay
-from ..pipeline.phases import age
-from ..pipeline.replay import Job, Replay, doubts, suspicious_times
-from ..pipeline.results.compare import Difference, differences
-from ..pipeline.results.deadlines import deadlines
-from ..pipeline.results.summary import summary
-from ..pipeline.schema import Unit
-from ..rules import AsOf, Rule
-from .exits import DIFFERENT, SET_ASIDE, fail, is_debugging
-from .options import is_data_folder
+from ...errors import SourceError
+from ...pipeline.allocator import keep_memory
+from ...pipeline.files.drafts import DISK, Drafts, FileStore
+from ...pipeline.files.source import is_remote
+from ...pipeline.local_replay import LocalReplay
+from ...pipeline.phases import age
+from ...pipeline.replay import Job, Replay, doubts, suspicious_times
+from ...pipeline.results.compare import Difference, differences
+from ...pipeline.results.summary import summary
+from ..exits import DIFFERENT, SET_ASIDE, fail, is_debugging
+from ..spark.session import LOCAL, spark_session
+from ..words import many
 from .outputs import Outputs, Places
 from .screen import Screen
-from .session import LOCAL, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from ..pipeline.report import Report
+    from ...pipeline.report import Report
 
 DIFFERENCES_SHOWN = 5
 REASONS_SHOWN = 5
 
 WHERE = {"local": "in this process", "spark": "on Spark"}
-
-
-def job_of(
-    events: str,
-    rules: Sequence[Path],
-    *,
-    columns: Mapping[str, str],
-    unit: Unit = "auto",
-    format: str | None = None,
-    options: Mapping[str, str] | None = None,
-    operations: str | None = None,
-    what_if: str | None = None,
-    by: str | None = None,
-    as_of: str = "log",
-) -> Job:
-    """A job from the arguments of the command line."""
-    return Job(
-        Source.of(events, format, options),
-        tuple(Rule.from_toml(path) for path in rules),
-        columns,
-        unit,
-        None if operations is None else Source.of(operations),
-        deadlines(what_if) if what_if else (),
-        by,
-        _end(as_of, unit),
-    )
-
-
-def _end(as_of: str, unit: Unit) -> AsOf:
-    """Where the log ends, as --as-of says it."""
-    if as_of == "log" or as_of == "complete":  # one by one, as the types want it
-        return as_of
-    return time_of("--as-of", as_of, unit, "log", "complete")
-
-
-@contextmanager
-def opened_job(events: str, rules: Sequence[Path] | None, **asked: Any) -> Iterator[Job]:
-    """The same; or, of the data folder of a hub, a job with the hub's own rules and waits, unless rules are given."""
-    if not is_remote(events) and is_data_folder(events):
-        from ..durable.dataset.jobs import job_of_folder  # noqa: PLC0415  (only who has a folder pays for it)
-
-        with job_of_folder(events, [Rule.from_toml(path) for path in rules or ()], scratch=None) as job:
-            yield replace(job, **_asked_of_folder(**asked))
-    else:
-        yield job_of(events, rules or (), **asked)
-
-
-def _asked_of_folder(
-    *, what_if: str | None = None, by: str | None = None, as_of: str = "log", unit: Unit = "auto", **others: Any
-) -> dict[str, Any]:
-    """What can be asked of a data folder: how it is to be read, it knows itself."""
-    for name, given in others.items():
-        if given:
-            raise ConfigError(f"{name} is given, and a data folder says itself how it is read; leave that out")
-    asked: dict[str, Any] = {"what_if": deadlines(what_if) if what_if else (), "by": by}
-    return asked if as_of == "log" else asked | {"as_of": _end(as_of, unit)}  # a folder knows where its log ends
 
 
 @dataclass(frozen=True)
@@ -147,7 +87,7 @@ class ReplayRun:
         return session
 
     def _spark(self, session: SparkSession) -> Replay:
-        from ..pipeline.spark.replay import SparkReplay  # noqa: PLC0415  (needs Spark)
+        from ...pipeline.spark.replay import SparkReplay  # noqa: PLC0415  (needs Spark)
 
         return SparkReplay(self.job, session)
 
@@ -158,10 +98,10 @@ class ReplayRun:
         for difference in first:
             typer.echo(difference_text(difference))
         if number:
-            fail(f"the engines differ in {number:,} rows", DIFFERENT)
+            fail(f"the engines differ in {many(number, 'row')}", DIFFERENT)
         if not is_same_quarantine:
             fail(f"the engines set aside different rows: {local.quarantined} and {spark.quarantined}", DIFFERENT)
-        screen.say(f"identical: {len(local.outcomes):,} outcomes")
+        screen.say(f"identical: {many(len(local.outcomes), 'outcome')}")
 
     def _deliver(self, replay: Replay, engine: str, screen: Screen, places: Places, drafts: Drafts) -> None:
         """Whatever fails, earlier outputs are still there: nothing is moved into its place before all is written."""
@@ -191,7 +131,7 @@ class ReplayRun:
         return [*doubted.idle, *doubted.unmet, *suspicious_times(replay)]
 
     def _report(self, replay: Replay, engine: str) -> Report:
-        from ..pipeline.report import Report  # noqa: PLC0415  (only who wants a page pays for it)
+        from ...pipeline.report import Report  # noqa: PLC0415  (only who wants a page pays for it)
 
         name = Path(self.job.title).name
         return Report(replay.tallies, self.job.rules, name, engine, self.job.by, replay.quarantined)
@@ -213,8 +153,8 @@ def store_of(outputs: Outputs, session: SparkSession | None) -> FileStore:
         for folder in filter(is_remote, folders):
             raise SourceError(f"{folder!r} is on another file system, which needs Spark: --engine spark")
         return DISK
-    from ..pipeline.spark.source import is_here  # noqa: PLC0415  (needs Spark)
-    from ..pipeline.stream.checkpoint.files import Files  # noqa: PLC0415
+    from ...pipeline.spark.source import is_here  # noqa: PLC0415  (needs Spark)
+    from ...pipeline.stream.checkpoint.files import Files  # noqa: PLC0415
 
     are_here = {is_here(session, folder) for folder in folders}
     if len(are_here) > 1:
@@ -232,9 +172,8 @@ def quarantine_text(replay: Replay) -> str:
     """How many rows were set aside, and the most frequent reasons."""
     reasons = [f"{reason} ({number:,})" for reason, number in replay.quarantined.most_common(REASONS_SHOWN)]
     if more := len(replay.quarantined) - len(reasons):
-        reasons.append(f"{more:,} more reasons")
-    number = replay.quarantined.total()
-    return f"{number:,} {'row' if number == 1 else 'rows'} set aside: {'; '.join(reasons)}"
+        reasons.append(f"{many(more, 'more reason')}")
+    return f"{many(replay.quarantined.total(), 'row')} set aside: {'; '.join(reasons)}"
 
 
 def difference_text(difference: Difference) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..rules.rule import EVENT_COLUMNS
-from .exits import failures, loading
-from .options import (
+from ...rules.rule import EVENT_COLUMNS
+from ..exits import failures, loading
+from ..options import (
     AsOfOption,
     AtColumn,
     Conf,
+    Engine,
     Format,
     InUnits,
     KeyColumn,
@@ -31,14 +31,6 @@ from .options import (
 )
 
 _EVENTS, _OUTPUT = "The events", "What comes out"
-
-
-class Engine(StrEnum):
-    """Where a log is replayed."""
-
-    SPARK = "spark"
-    LOCAL = "local"
-    BOTH = "both"
 
 
 def replay(
@@ -115,11 +107,12 @@ def replay(
         raise typer.BadParameter("is missing: only the data folder of a hub has rules of its own", param_hint="--rule")
     with failures():
         with loading():
-            from ..pipeline.no_pandas import without_pandas  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+            from ...pipeline.no_pandas import without_pandas  # noqa: PLC0415  (NumPy and Arrow take a while to load)
 
             without_pandas()
+            from .job import opened_job  # noqa: PLC0415
             from .outputs import Outputs  # noqa: PLC0415
-            from .replay_run import ReplayRun, opened_job  # noqa: PLC0415
+            from .run import ReplayRun  # noqa: PLC0415
 
         columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
         outputs = Outputs(out, summary, report, as_json, quarantine, only_ended)

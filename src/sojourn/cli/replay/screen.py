@@ -13,12 +13,12 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from ..pipeline.report.words import Labels, band_text, estimate_text, labels_of, share_text
-from ..pipeline.results.summary import by_size
-from ..pipeline.results.tally import STATUSES, Tally
-from ..pipeline.results.what_if import Tried
-from ..pipeline.schema import PENDING, UNKNOWN
-from ..rules import Rule
+from ...pipeline.report.words import Labels, band_text, estimate_text, labels_of, share_text
+from ...pipeline.results.summary import by_size
+from ...pipeline.results.tally import STATUSES, Tally
+from ...pipeline.results.what_if import Tried
+from ...pipeline.schema import PENDING, UNKNOWN
+from ...rules import Rule
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

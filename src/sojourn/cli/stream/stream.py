@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from ..rules.rule import EVENT_COLUMNS
-from .exits import failures
-from .options import (
+from ...rules.rule import EVENT_COLUMNS
+from ..exits import failures
+from ..options import (
     AtColumn,
     Conf,
     Format,
@@ -125,8 +125,8 @@ def run(
         raise typer.BadParameter("is for what --operations names", param_hint="--operations-schema")
     options, spark = settings(option, "--option"), settings(conf, "--conf")
     with failures():
-        from ..pipeline.stream.doors.sources import From  # noqa: PLC0415  (Spark takes a while to load)
-        from .stream_run import StreamRun  # noqa: PLC0415
+        from ...pipeline.stream.doors.sources import From  # noqa: PLC0415  (Spark takes a while to load)
+        from .run import StreamRun  # noqa: PLC0415
 
         assert source is not None
         assert rule is not None
@@ -170,6 +170,6 @@ def status(
     if out is not None and not pending:
         raise typer.BadParameter("is for what --pending shows", param_hint="--out")
     with failures():
-        from .stream_status import show_status  # noqa: PLC0415  (Spark takes a while to load)
+        from .status import show_status  # noqa: PLC0415  (Spark takes a while to load)
 
         show_status(checkpoint, as_json=as_json, with_pending=pending, out=out)

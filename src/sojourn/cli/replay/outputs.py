@@ -12,10 +12,10 @@ from urllib.parse import urlparse
 import pyarrow as pa
 from pyarrow import parquet
 
-from ..errors import SourceError
-from ..pipeline.files.drafts import DISK, Drafts, FileStore
-from ..pipeline.files.source import is_remote
-from ..pipeline.schema import OUTCOMES, QUARANTINE
+from ...errors import SourceError
+from ...pipeline.files.drafts import DISK, Drafts, FileStore
+from ...pipeline.files.source import is_remote
+from ...pipeline.schema import OUTCOMES, QUARANTINE
 
 
 class Places(NamedTuple):

@@ -9,18 +9,19 @@ from typing import Any
 import typer
 from pyspark.sql import DataFrame
 
-from ..errors import SourceError
-from ..pipeline.results.rows import outcome_rows
-from ..pipeline.schema import DEADLINE, OPERATION_ID
-from ..pipeline.spark.source import located
-from ..pipeline.stream import pending
-from ..pipeline.stream.checkpoint.files import Files
-from ..pipeline.stream.checkpoint.status import RuleStatus, Status, status
-from ..rules import Outcome, duration_text
-from ..rules.outcome import time_text
-from .exits import is_debugging
-from .session import spark_session
-from .stream_screen import size_text
+from ...errors import SourceError
+from ...pipeline.results.rows import outcome_rows
+from ...pipeline.schema import DEADLINE, OPERATION_ID
+from ...pipeline.spark.source import located
+from ...pipeline.stream import pending
+from ...pipeline.stream.checkpoint.files import Files
+from ...pipeline.stream.checkpoint.status import RuleStatus, Status, status
+from ...rules import Outcome, duration_text
+from ...rules.outcome import time_text
+from ..exits import is_debugging
+from ..spark.session import spark_session
+from ..words import many
+from .screen import size_text
 
 ROWS_SHOWN = 20
 
@@ -84,7 +85,7 @@ def status_text(current: Status) -> str:
         "watermark": "none yet" if current.watermark is None else time_text(current.watermark),
         "as of": "none yet" if current.as_of is None else time_text(current.as_of),
         "pending": f"{current.pending:,}",
-        "state": f"{size_text(current.state_bytes)} in {current.segments:,} segments",
+        "state": f"{size_text(current.state_bytes)} in {many(current.segments, 'segment')}",
     }
     if current.opened_at is not None:
         age_ms = (current.watermark or 0) - current.opened_at

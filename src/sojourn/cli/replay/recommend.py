@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from ..rules.rule import EVENT_COLUMNS
-from .exits import failures
-from .options import (
+from ...rules.rule import EVENT_COLUMNS
+from ..exits import failures
+from ..options import (
     AsOfOption,
     AtColumn,
     Conf,
@@ -80,11 +80,11 @@ def recommend(
         raise typer.BadParameter("is missing: only the data folder of a hub has rules of its own", param_hint="--rule")
     options, spark, limit = settings(option, "--option"), settings(conf, "--conf"), bytes_of(memory)
     with failures():
-        from ..pipeline.no_pandas import without_pandas  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+        from ...pipeline.no_pandas import without_pandas  # noqa: PLC0415  (NumPy and Arrow take a while to load)
 
         without_pandas()
+        from .job import opened_job  # noqa: PLC0415
         from .recommend_run import RecommendRun  # noqa: PLC0415
-        from .replay_run import opened_job  # noqa: PLC0415
 
         columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
         with opened_job(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..rules.rule import EVENT_COLUMNS
-from .exits import failures
-from .options import (
+from ...rules.rule import EVENT_COLUMNS
+from ..exits import failures
+from ..options import (
     AsOfOption,
     AtColumn,
     Format,
@@ -27,7 +27,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..pipeline.results.explain import Explanation
+    from ...pipeline.results.explain import Explanation
 
 
 def explain(
@@ -57,12 +57,12 @@ def explain(
     """
     options = settings(option, "--option")
     with failures():
-        from ..pipeline.no_pandas import without_pandas  # noqa: PLC0415  (NumPy and Arrow take a while to load)
+        from ...pipeline.no_pandas import without_pandas  # noqa: PLC0415  (NumPy and Arrow take a while to load)
 
         without_pandas()
-        from ..pipeline.files.source import Source  # noqa: PLC0415
-        from ..pipeline.results.explain import explain_events, explain_outcomes  # noqa: PLC0415
-        from .replay_run import opened_job  # noqa: PLC0415
+        from ...pipeline.files.source import Source  # noqa: PLC0415
+        from ...pipeline.results.explain import explain_events, explain_outcomes  # noqa: PLC0415
+        from .job import opened_job  # noqa: PLC0415
 
         columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
         named = {ours: name for ours, name in columns.items() if name is not None}
@@ -86,7 +86,7 @@ def explain(
 
 
 def _text(explanation: Explanation) -> str:
-    from ..pipeline.results.explain import line_text  # noqa: PLC0415
+    from ...pipeline.results.explain import line_text  # noqa: PLC0415
 
     aside = [f"set aside, {text}" for text in explanation.set_aside]
     return "\n  ".join([explanation.sentence(), *map(line_text, explanation.lines), *aside])

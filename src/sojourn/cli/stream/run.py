@@ -11,18 +11,18 @@ from typing import Any
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from ..errors import ConfigError
-from ..pipeline import stream
-from ..pipeline.stream.checkpoint.changes import OnRemoval
-from ..pipeline.stream.checkpoint.files import Files
-from ..pipeline.stream.checkpoint.status import PROGRESS, pending_count
-from ..pipeline.stream.doors.sinks import sink_of
-from ..pipeline.stream.doors.sources import From
-from ..rules import Rule
-from .causes import innermost
-from .exits import is_debugging
-from .session import spark_session
-from .stream_screen import StreamScreen
+from ...errors import ConfigError
+from ...pipeline import stream
+from ...pipeline.stream.checkpoint.changes import OnRemoval
+from ...pipeline.stream.checkpoint.files import Files
+from ...pipeline.stream.checkpoint.status import PROGRESS, pending_count
+from ...pipeline.stream.doors.sinks import sink_of
+from ...pipeline.stream.doors.sources import From
+from ...rules import Rule
+from ..causes import innermost
+from ..exits import is_debugging
+from ..spark.session import spark_session
+from .screen import StreamScreen
 
 POLL_S = 1
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from .._arguments import is_set
-from .doctor import Java
+from ..._arguments import is_set
+from .java import Java
 
 SWITCH = "SOJOURN_NO_CLASS_ARCHIVE"
 """A variable of the environment: 1 means that no archive is used, and none made."""

@@ -10,20 +10,20 @@ from typing import Any
 
 import typer
 
-from ..pipeline.replay import Job, Replay, doubts, suspicious_times
-from ..pipeline.report.words import estimate_text
-from ..pipeline.results.recommend import (
+from ...pipeline.replay import Job, Replay, doubts, suspicious_times
+from ...pipeline.report.words import estimate_text
+from ...pipeline.results.recommend import (
     Recommendation,
     as_json,
     deadline_text,
     recommended,
     recommended_by_group,
 )
-from ..pipeline.results.summary import as_of_text
-from ..pipeline.results.tally import Tally
-from ..rules import Rule
+from ...pipeline.results.summary import as_of_text
+from ...pipeline.results.tally import Tally
+from ...rules import Rule
 from .outputs import Outputs
-from .replay_run import WHERE, ReplayRun, quarantine_text
+from .run import WHERE, ReplayRun, quarantine_text
 from .screen import Screen
 
 SCHEMA = 1

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from ..pipeline.stream import METRICS
+from ...pipeline.stream import METRICS
 
 ENDINGS = ("completed", "expired", "cancelled")
 

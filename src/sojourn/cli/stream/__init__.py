@@ -1,0 +1,1 @@
+"""What follows events as they come: `sojourn stream`, and `stream status`."""
