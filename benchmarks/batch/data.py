@@ -18,8 +18,6 @@ SPREAD_MS = 100 * DAY_MS
 KEYS_EACH = 3
 """How many keys an operation of the table `operations` waits on."""
 
-LOGS = ("signals", "parts", "keys", "operations")
-
 
 def log_path(name: str, n: int, events: int) -> Path:
     """The Parquet file of a log with n operations and so many events in all; it is written if it is not there."""

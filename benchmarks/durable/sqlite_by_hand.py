@@ -23,7 +23,6 @@ CREATE TABLE IF NOT EXISTS outcomes (number INTEGER PRIMARY KEY, wait INTEGER, k
 """
 INSERT = "INSERT INTO waits (key, rule, opened, due) VALUES (?, ?, ?, ?)"
 COMPLETE = "INSERT INTO outcomes (wait, key, outcome, at) SELECT id, key, 'completed', ? FROM waits WHERE key = ?"
-CANCEL = "INSERT INTO outcomes (wait, key, outcome, at) SELECT id, key, 'cancelled', ? FROM waits WHERE rule = ?"
 
 Work = Callable[[sqlite3.Connection], Any]
 

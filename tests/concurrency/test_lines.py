@@ -15,7 +15,7 @@ from concurrency.test_races import PAIRS, race, together
 from concurrency.world import World, interleavings
 from support import PURE
 
-SOURCES = ("timer/_timer.py", "timer/_wheel.py", "timer/system.py", "timer/drivers.py")
+SOURCES = ("timer/_task.py", "timer/_timer.py", "timer/_wheel.py", "timer/system.py", "timer/drivers.py")
 LOCK = frozenset({"acquire"})
 
 

@@ -18,7 +18,7 @@ from concurrency.scheduler import Body, Program, Stage, explore
 from concurrency.stand_ins import CooperativeAlarm, CooperativeLock, ReaperActor, TurnClock
 from sojourn import TaskState, TimerClosedError
 from sojourn.clock import NS_PER_MS
-from sojourn.timer import _timer
+from sojourn.timer import _task, _timer
 from support import COMPILED, PURE, Build
 
 STEPS = {PURE: frozenset({"acquire"}), COMPILED: frozenset({"call", "clock", "callback"})}
@@ -257,6 +257,7 @@ def interleavings(
         def program(stage: Stage) -> Program:
             world = World(stage, build, STEPS[build] if at is None else at, wheel_size)
             patch.setattr(_timer, "lock", world.lock)
+            patch.setattr(_task, "lock", world.lock)
             return Program(scene(world), world.check)
 
         return explore(program, actors, **options)

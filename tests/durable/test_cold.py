@@ -12,7 +12,7 @@ import sojourn as sj
 from durable import program, test_twin
 from durable.faulty_files import disk_after, some_of_it
 from durable.scene import WALL_MS, Scene, picture
-from sojourn.durable import engine
+from sojourn.durable import engine, owned_folder
 from sojourn.durable.index import cold
 from sojourn.durable.index.cold import WAIT_BYTES
 from sojourn.durable.index.index import Index
@@ -128,7 +128,7 @@ def test_a_program_has_one_history_however_slowly_the_index_is_brought_forward(
     seed: int, memory: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And however few leave memory, or are told, at a time."""
-    monkeypatch.setattr(engine, "MOVE_MOST", 1)
+    monkeypatch.setattr(owned_folder, "MOVE_MOST", 1)
     scenes, randoms = [Scene(), Scene(memory=memory)], [Random(seed), Random(seed)]
     here, there = scenes
     late, slowness = LateUpkeep(there), Random(-1 - seed)

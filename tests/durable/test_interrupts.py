@@ -14,7 +14,10 @@ import sojourn.durable
 from durable.scene import Scene
 
 ROOM = Path(sojourn.durable.__file__).parent
-AT_WORK = {str(ROOM / name) for name in ("engine.py", "log.py", "outcomes.py", "state.py", "verbs.py")}
+AT_WORK = {
+    str(ROOM / f"{name}.py")
+    for name in ("engine", "owned_folder", "nap", "outcomes", "verbs", "log/writer", "state/state", "state/roster")
+}
 """Where groups are carried out. `commit.py` has its own tests."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from sojourn.hub import _core, _wait
+from sojourn.hub import _core, _signals
 from sojourn.hub._waits import WaitsFace
 from sojourn.hub.hub import AsyncHubFace, SyncHubFace
 from sojourn.testing import ManualClock
@@ -24,7 +24,7 @@ class Room(NamedTuple):
 
 
 def room(build: Build) -> Room:
-    module = {"pure": _wait, "compiled": _core}[build.name]
+    module = {"pure": _signals, "compiled": _core}[build.name]
     waits = type("Waits", (WaitsFace, module.Signals), {"_wait_type": module.Wait})
     return Room(
         hub("Hub", SyncHubFace, module, waits, build.SystemTimer),

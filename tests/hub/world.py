@@ -18,10 +18,10 @@ from concurrency.scheduler import Body, Program, Stage, explore
 from concurrency.world import CooperativeLock, TurnClock
 from hub.scene import ROOMS, check
 from sojourn.errors import HubFullError, PurgatoryClosedError
-from sojourn.hub import _blocking, _core, _wait
+from sojourn.hub import _blocking, _core, _signals, _wait
 from sojourn.purgatory import _operation, _watchers
 from sojourn.rules import Outcome, Rule, all_of
-from sojourn.timer import _timer
+from sojourn.timer import _task, _timer
 from support import Build
 
 LOCKS = frozenset({"acquire", "callback", "clock"})
@@ -266,7 +266,7 @@ def interleavings(
 
         def program(stage: Stage) -> Program:
             world = World(stage, build, points, hub or {})
-            for module in (_timer, _operation, _watchers, _wait):
+            for module in (_timer, _task, _operation, _watchers, _wait, _signals):
                 patch.setattr(module, "lock", world.lock)
             patch.setattr(_core, "RLock", lambda: CooperativeLock(world))
             events = SimpleNamespace(Event=lambda: CooperativeEvent(stage), get_ident=threading.get_ident)

@@ -167,14 +167,14 @@ MUTANTS = [
     Mutant("any wait may have a known id", f"{ROOM}/verbs.py", "                self._check_same(wait, i)\n", ""),
     Mutant(
         "what is over is told too early",
-        f"{ROOM}/state/state.py",
+        f"{ROOM}/state/roster.py",
         "if first is None or first >= now_ms:",
         "if first is None or first > now_ms:",
     ),
     Mutant("an overdue wait is cancelled", f"{ROOM}/state/state.py", "if stamp > last_instant(wait):", "if False:"),
     Mutant(
         "an overdue wait is extended",
-        f"{ROOM}/state/state.py",
+        f"{ROOM}/state/roster.py",
         "return wait._cancelled_at is None and stamp <= wait.deadline",
         "return wait._cancelled_at is None",
     ),
@@ -196,7 +196,7 @@ MUTANTS = [
     ),
     Mutant(
         "the grace is ignored",
-        f"{ROOM}/state/state.py",
+        f"{ROOM}/state/roster.py",
         "while self.grace_until is None and len(ended) < most:",
         "while len(ended) < most:",
     ),
@@ -397,7 +397,7 @@ MUTANTS = [
     Mutant(
         "a nap goes on by the clock as it was",
         f"{ROOM}/engine.py",
-        "            self._nap_until = None  # it was planned by the clock as it was\n",
+        "            self._nap.forget()  # it was planned by the clock as it was\n",
         "",
     ),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .mutant import Mutant
 
 WAIT = "src/sojourn/hub/_wait.py"
+SIGNALS = "src/sojourn/hub/_signals.py"
 PLAN = "src/sojourn/hub/_plan.py"
 LAW = "src/sojourn/hub/_law.py"
 TABLE = "src/sojourn/hub/_table.py"
@@ -39,7 +40,7 @@ MUTANTS = [
         'or verdict(met_at, wait._cancelled_at, wait.deadline)[0] != "completed":',
         ":",
     ),
-    Mutant("the timer comes in the deadline's own instant", WAIT, "(until + 1 - now_ms,)", "(until - now_ms,)"),
+    Mutant("the timer comes in the deadline's own instant", SIGNALS, "(until + 1 - now_ms,)", "(until - now_ms,)"),
     Mutant("a wait is over in its last instant", WAIT, "now_ms > last_instant(self):", "now_ms >= last_instant(self):"),
     Mutant(
         "what is overdue is cancelled",
@@ -86,13 +87,13 @@ MUTANTS = [
     ),
     Mutant(
         "only the first wait of a key hears",
-        WAIT,
+        SIGNALS,
         "            for wait in waits:\n                if wait._hears(event):",
         "            for wait in waits[:1]:\n                if wait._hears(event):",
     ),
     Mutant(
         "a value that makes no sense is swallowed",
-        WAIT,
+        SIGNALS,
         "                    raise RuleError(reason)",
         "                    return True",
     ),
@@ -129,7 +130,9 @@ MUTANTS = [
         '            self._end("expired", self.deadline, "deadline")\n',
     ),
     Mutant("a cancellation moves no timer", WAIT, "        self._waits._arm(self, at, at)\n", ""),
-    Mutant("one wait more than the limit", WAIT, "if self._delayed >= self._limit:", "if self._delayed > self._limit:"),
+    Mutant(
+        "one wait more than the limit", SIGNALS, "if self._delayed >= self._limit:", "if self._delayed > self._limit:"
+    ),
     # Memory
     Mutant(
         "a signal is forgotten a millisecond too soon",
@@ -211,19 +214,19 @@ MUTANTS = [
     ),
     Mutant(
         "an id is looked up before the lock",
-        WAIT,
+        SIGNALS,
         " or (of_id is not None and not self._ids.stands(of_id)):",
         ":",
     ),
     Mutant(
         "others come in a collection, and are passed over",
-        WAIT,
+        SIGNALS,
         "            if not self._stands(of_keys):\n",
         "            if False:\n",
     ),
     Mutant(
         "what a collection ended stays in the timer",
-        WAIT,
+        SIGNALS,
         "            if wait._outcome is not None:\n                TimerTask.cancel(wait)",
         "            if False:\n                TimerTask.cancel(wait)",
     ),
@@ -247,7 +250,7 @@ MUTANTS = [
     # Locks and the code of others
     Mutant(
         "keys are compared with the lock held",
-        WAIT,
+        SIGNALS,
         "        place = place_of(event.key, places)\n",
         "        with lock:\n            place = place_of(event.key, places)\n",
     ),
@@ -259,7 +262,7 @@ MUTANTS = [
     ),
     Mutant(
         "what was seen of keys before the lock is believed",
-        WAIT,
+        SIGNALS,
         "if self._places_at(hashed) is not places or (early",
         "if (early",
     ),

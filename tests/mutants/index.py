@@ -107,7 +107,7 @@ MUTANTS = [
     ),
     Mutant(
         "a wait that was read is not known by its id",
-        f"{ROOM}/state/state.py",
+        f"{ROOM}/state/roster.py",
         "            self.ids.update((given, seq) for given, seq in zip(opened.ids, seqs, strict=True) if given is not None)\n",
         "            pass\n",
     ),

@@ -7,6 +7,7 @@ from .mutant import Mutant
 WHEEL = "src/sojourn/timer/_wheel.py"
 ARGUMENTS = "src/sojourn/_arguments.py"
 TIMER = "src/sojourn/timer/_timer.py"
+TASK = "src/sojourn/timer/_task.py"
 CLOCK = "src/sojourn/clock.py"
 SYSTEM = "src/sojourn/timer/system.py"
 DRIVERS = "src/sojourn/timer/drivers.py"
@@ -14,7 +15,7 @@ CORE = "src/sojourn/timer/_core.pyx"
 
 MUTANTS = [
     # What is refused
-    Mutant("a pending task can be copied", TIMER, "        raise not_to_be_copied(self)\n\n    def _let_go", "        return super().__reduce_ex__(protocol)\n\n    def _let_go"),
+    Mutant("a pending task can be copied", TASK, "        raise not_to_be_copied(self)\n\n    def _let_go", "        return super().__reduce_ex__(protocol)\n\n    def _let_go"),
     Mutant("a name may be anything", ARGUMENTS, "    if not isinstance(name, str):", "    if False:"),
     Mutant("a clock may be anything", ARGUMENTS, '    if not _has(clock, "now_ns", "wall_ns", "wait"):', "    if False:"),
     Mutant("an executor may be anything", ARGUMENTS, '    if executor is not None and not _has(executor, "submit"):', "    if False:"),
@@ -41,7 +42,7 @@ MUTANTS = [
     Mutant("milliseconds rounded down", CLOCK, "return -(-ns // NS_PER_MS)", "return ns // NS_PER_MS"),
     Mutant("ticks rounded down", CLOCK, "return -(-ms // tick_ms)", "return ms // tick_ms"),
     Mutant("manual clock jumps over what is due", CLOCK, "self._now_ns + nap <= target:", "self._now_ns + nap < target:"),
-    Mutant("cancel wins twice", TIMER, "            if self._timer is None:\n                return False\n", "            if self._timer is None:\n                return self._state is CANCELLED\n"),
+    Mutant("cancel wins twice", TASK, "            if self._timer is None:\n                return False\n", "            if self._timer is None:\n                return self._state is CANCELLED\n"),
     Mutant("size not decremented", TIMER, "        self._size -= 1\n", ""),
     Mutant("extend does not move", TIMER, "            TimerTaskList.remove(task)\n            self._extended += 1\n", "            self._extended += 1\n            return False\n"),
     Mutant("a moved task stays in its old timer", TIMER, "                    task._timer._leave(task, CANCELLED)\n", "                    pass\n"),
@@ -49,7 +50,7 @@ MUTANTS = [
     Mutant("close forgets due tasks", TIMER, "        yield from self._due\n        for queue", "        for queue"),
     Mutant("a driver that naps is not woken", TIMER, "wake = is_first and self._is_napping", "wake = False"),
     Mutant("due tasks do not shorten a nap", TIMER, "            if self._due:\n                return 0\n", ""),
-    Mutant("a finished task keeps its callback", TIMER, "            self._callback, self._args = None, ()\n        del held", "        del held"),
+    Mutant("a finished task keeps its callback", TASK, "            self._callback, self._args = None, ()\n        del held", "        del held"),
     Mutant("an exception in a task disappears", TIMER, "            self._failed(task, exception)\n        finally", "            pass\n        finally"),
     Mutant("64-bit edge unguarded", TIMER, "        if delay_ms > longest_ms:", "        if False:"),
     Mutant("closing does not ring", SYSTEM, "        self._alarm.set()\n        if self._driver is not None:\n            self._driver.stop()", "        if self._driver is not None:\n            self._driver.stop()"),

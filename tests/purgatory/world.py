@@ -19,7 +19,7 @@ from concurrency.world import CooperativeLock, TurnClock
 from purgatory.scene import ROOMS, check, owed_tries
 from sojourn.errors import PurgatoryClosedError
 from sojourn.purgatory import _operation, _watchers
-from sojourn.timer import _timer
+from sojourn.timer import _task, _timer
 from support import BUILDS, Build
 
 USER_CODE = frozenset({"call", "tried", "callback"})
@@ -337,9 +337,8 @@ def interleavings(
         def program(stage: Stage) -> Program:
             world = World(stage, build, points, hashed=hashed)
             if "acquire" in points:
-                patch.setattr(_timer, "lock", world.lock)
-                patch.setattr(_operation, "lock", world.lock)
-                patch.setattr(_watchers, "lock", world.lock)
+                for module in (_timer, _task, _operation, _watchers):
+                    patch.setattr(module, "lock", world.lock)
             world.open()
             before(world)
             bodies: list[Body] = [lambda actor=actor: actor(world) for actor in actors]

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from sojourn.timer._timer import CollectorPausingLock
+from sojourn.timer._lock import CollectorPausingLock
 
 
 def test_the_collector_pauses_while_the_lock_is_held_however_often() -> None:

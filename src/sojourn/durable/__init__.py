@@ -13,7 +13,8 @@ And the hub that runs on them:
 
     stamps     time that never runs back
     commit     group commit: who leads, who waits
-    engine     owns a folder: applies, tells, writes, answers; naps until something is due
+    owned_folder              its lock, log and index, its state and upkeep
+    engine     applies, tells, writes, answers; `nap`s until something is due
     outcomes   by number, from memory or from the log
     door       what can be stored
     verbs      each verb as one record              (`acts`: those on all waits of a rule)

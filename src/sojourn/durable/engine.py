@@ -1,4 +1,4 @@
-"""The engine of a durable hub: it owns a folder, carries out groups of requests, tells outcomes and watches the clock.
+"""The engine of a durable hub: it carries out groups of requests on a folder that it owns, and tells outcomes.
 
 A request is applied to the state and written as a record; what that ends is told by a record in the same group; then
 the group is synced, the callers are answered and the outcomes published. If the disk fails, nothing of the group has
@@ -21,23 +21,19 @@ from ..hub._ending import call_all
 from ..hub._plan import refused
 from ..timer._fork import refuse_in_child, resting_on_timers
 from .commit import Committer, Request, call_each
-from .index.cold import CROWD, Cold
-from .index.index import Index
 from .log import records as r
 from .log.files import Files
-from .log.folder import about_me
-from .log.segments import LOCK
-from .log.writer import Log, Sync, disk_error
+from .log.writer import Sync
+from .nap import Nap
 from .outcomes import Outcomes
+from .owned_folder import OwnedFolder
 from .recovery.recovery import recover
-from .recovery.upkeep import SEGMENTS_MOST, Upkeep
-from .stamps import Stamps
+from .recovery.upkeep import SEGMENTS_MOST
 from .state.state import Settings, State
 from .state.wait import Wait, publish, row_of
-from .state.where import Where
 
 if TYPE_CHECKING:
-    from ..timer import SystemTimer, TimerTask
+    from ..timer import SystemTimer
 
 T = TypeVar("T")
 
@@ -47,22 +43,11 @@ TELL_MOST = 500
 """Outcomes that nobody waits for, in one group: so a herd does not keep callers waiting."""
 TELL_MOST_AT_ONCE = 20_000
 """Outcomes of one request that are told before it is answered."""
-MOVE_MOST = 1_000
-"""Waits that leave memory, and that come in before they are due, with one group."""
-BRING_IN_MOST = 10_000
-"""Waits that nobody has looked at, of the index too, that are made when a hub is closed, to be returned."""
-CROWD_WAIT_S = 0.05
-"""How long a group waits for upkeep when much more has changed than it follows; if twice as much, until it is done."""
-LEAD_MS = 10_000
-"""How long before they are due waits come in from the index."""
 RETRY_MS = 1_000
 """How soon to try again what is due, when the disk has failed."""
-LONGEST_NAP_MS = 86_400_000
-WALL_CHECK_FROM_MS = 2_000
-"""For naps from here on the wall clock is watched too: it may be set ahead meanwhile."""
 
 
-class Engine:
+class Engine(OwnedFolder):
     """Invariant: outside `_commit`, the state is what follows from the acknowledged records, and no others."""
 
     def __init__(
@@ -79,8 +64,6 @@ class Engine:
         most_in_memory: int,
         upkeep: Mapping[str, Any],
     ) -> None:
-        self.name, self.files, self.timer = name, files, timer
-        self._owner = owner
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self._is_open = True
@@ -88,71 +71,35 @@ class Engine:
         """Whether the state has to be built anew: it may be ahead of the log."""
         self._group: list[tuple[int, bytes]] = []
         self._told: list[Wait] = []
-        self._nap: list[TimerTask] = []
-        self._nap_until: int | None = None
+        self._nap = Nap(timer, self.now_ms, owner._wake)
         self._revoked: dict[int, Wait] = {}
         """What was to be told in a group that failed: it goes on."""
         self._is_failing = False
         self._calls: deque[tuple[Any, Any]] = deque()
         """Callbacks of what has been told, to be called when the group is done."""
-        self._most = most_in_memory
-        self.torn_bytes = 0
-        me = about_me(name, timer.clock.wall_ns() // 1_000_000)
+        super().__init__(
+            name,
+            files,
+            timer,
+            owner,
+            sync=sync,
+            max_step_ms=max_step_ms,
+            most_in_memory=most_in_memory,
+            upkeep={**upkeep, "in_background": gathers},
+        )
         try:
-            self._ownership = files.lock(LOCK, me)
-        except OSError as error:
-            raise disk_error(files, error) from error
-        try:
-            self.index = Index(files.index_path)
-            recovered_from = self._recover(sync, max_step_ms)
-            self._upkeep = Upkeep(files, self.log, self.now_ms, self.index, self._most, in_background=gathers, **upkeep)
             self.outcomes = Outcomes(files, self.state.next_number)
             self.committer = Committer(self._commit, self.now_ms, GROUP_MOST, gathers)
-            self.submit(lambda stamp: self.record(r.START, [stamp, settings._asdict(), me]))
+            self.submit(lambda stamp: self.record(r.START, [stamp, settings._asdict(), self.about]))
             self.wake()
-            if self.log.position.segment - recovered_from > SEGMENTS_MOST:
+            if self.log.position.segment - self.recovered_from > SEGMENTS_MOST:
                 self._start_segment(self.now_ms())
         except BaseException:
             self._let_go()
             raise
         resting_on_timers.add(self)
 
-    def _let_go(self) -> None:
-        """Of all files."""
-        if hasattr(self, "log"):  # otherwise the folder could not be read
-            self.log.close()
-        if hasattr(self, "index"):
-            self.index.close()
-        self._ownership.close()
-
-    def _recover(self, sync: Sync, max_step_ms: int) -> int:
-        """Build the state and go on in a new segment; return the one with which the recovery began."""
-        recovered = recover(self.files, self._owner, index=self.index, most=self._most)
-        self.state, self.torn_bytes = recovered.state, recovered.tail.torn_bytes
-        self._warn_of(recovered.tail.torn_bytes, recovered.damaged_snapshots)
-        self.stamps = Stamps(self.timer.clock, self.state.last_stamp, max_step_ms)
-        self.log = Log(self.files, recovered.position, sync)
-        self.log.start_segment(self.now_ms(), self.state.next_number)
-        return recovered.snapshot or 1
-
-    def _warn_of(self, torn_bytes: int, damaged_snapshots: list[str]) -> None:
-        if torn_bytes or damaged_snapshots:
-            import logging  # noqa: PLC0415  (only a hub with something to say pays for it)
-
-            logger = logging.getLogger("sojourn.durable")
-            if torn_bytes:
-                logger.warning(
-                    "%s: the last write was cut off; %d bytes that nobody was answered for are left out",
-                    self.files,
-                    torn_bytes,
-                )
-            for damage in damaged_snapshots:
-                logger.warning("%s: passed over a snapshot: %s", self.files, damage)
-
     # What hubs call
-
-    def now_ms(self) -> int:
-        return self.stamps.now_ms()
 
     def submit(self, perform: Callable[[int], T]) -> T:
         """Have something done in its turn, with everybody else's, and return its result once that is safe."""
@@ -196,7 +143,7 @@ class Engine:
 
     def wake(self) -> None:
         """Something may be due."""
-        self._nap_until = None
+        self._nap.forget()
         try:
             if self._is_open:
                 self.committer.submit(Request(self._end_grace))
@@ -230,17 +177,6 @@ class Engine:
         self.look(lambda state: self._bring_in_all())
         return self.look(lambda state: sorted(state.waits.made().values(), key=lambda wait: (wait.deadline, wait.seq)))
 
-    def _bring_in_all(self) -> bool:
-        """Whether all that nobody has looked at yet could be made: not if it is so much that it would take long."""
-        state = self.state
-        if state.pending - len(state.waits.made()) > BRING_IN_MOST or self.index.is_broken:
-            return False
-        with suppress(StorageError):
-            if state.pending > len(state.waits) or self._cold.cancels:
-                self._cold.where(Where())
-            return all(state.waits.values())
-        return False
-
     def left(self) -> list[Wait]:
         """What is pending, or has ended and is not told yet, soonest deadline first: all of which there is a `Wait`."""
         return sorted((*self.state.waits.made().values(), *self.state.untold.values()), key=lambda wait: wait.deadline)
@@ -250,11 +186,6 @@ class Engine:
         with suppress(DiskError):
             while self.look(lambda state: len(state.untold) + len(self._cold.cancels)):
                 self.submit(self._end_grace)
-
-    def _leave_behind(self, parent_pid: int) -> None:
-        """This is a forked child now: the lock is the parent's, and free as soon as that has gone. So is the index."""
-        self.index.leave_behind()
-        self._ownership.leave_behind()
 
     def _close(self, stamp: int) -> None:
         self.record(r.CLOSE, [stamp])
@@ -293,7 +224,8 @@ class Engine:
                 self._give_up(group, interrupt)
                 return _each(self._afterwards(), _raising(interrupt))
             finally:
-                self._plan_nap()
+                if self._is_open:
+                    self._nap.plan(self._next_due())
             return self._afterwards()
 
     def _get_ready(self, stamp: int) -> None:
@@ -307,39 +239,12 @@ class Engine:
         elif self._upkeep.is_due(self._cold):
             self._start_segment(stamp)
 
-    def _start_segment(self, stamp: int) -> None:
-        self.log.start_segment(stamp, self.state.next_number)
-        if not self._upkeep.is_working:
-            self._thaw()
-            self._cold.freeze()
-            self._upkeep.segment_started()
-            self._thaw()
-
-    def _see_to_memory(self, stamp: int) -> None:
-        """Let waits go that the index has by now, and others come in; wait for upkeep if it is too far behind."""
-        cold = self._cold
-        if cold.is_crowded:
-            self._upkeep.join(CROWD_WAIT_S if len(cold.changed) < 2 * CROWD * cold.most_changed else None)
-        self._thaw()
-        cold.leave(MOVE_MOST)
-        if self._has_room:
-            cold.due(stamp + LEAD_MS, MOVE_MOST)
-
-    def _thaw(self) -> None:
-        if self._cold.frozen and (self._upkeep.is_forward or not self._upkeep.is_working):
-            self._cold.thaw(self._upkeep.is_forward)
-
-    @property
-    def _cold(self) -> Cold:
-        assert self.state.cold is not None
-        return self.state.cold
-
     def _record_steps(self, stamp: int) -> int:
         """How the wall clock was set meanwhile; how often."""
         steps = self.stamps.steps()
         for step in steps:
             self.record(r.CLOCK, [stamp, *step])
-            self._nap_until = None  # it was planned by the clock as it was
+            self._nap.forget()  # it was planned by the clock as it was
         return len(steps)
 
     def _perform_all(self, group: list[Request[Any]]) -> None:
@@ -455,49 +360,10 @@ class Engine:
         told = [wait for wait in known.values() if wait._state is self.state and wait._row is not None]
         return sorted(told, key=lambda wait: wait._number)
 
-    def _report(self, error: BaseException) -> None:
-        import logging  # noqa: PLC0415
-
-        logging.getLogger("sojourn.durable").error("%s: %s", self.files, str(error) or repr(error))
-
-    # The clock
-
-    def _plan_nap(self) -> None:
-        """Have the timer come when something is due."""
-        until = self._next_due()
-        if until is None or not self._is_open or (self._nap_until is not None and self._nap_until <= until):
-            return
-        for task in self._nap:
-            task.cancel()
-        now_ms = self.now_ms()
-        delay_ms = min(max(0, until - now_ms), LONGEST_NAP_MS)
-        self._nap_until = now_ms + delay_ms
-        self._nap = [self.timer.schedule(delay_ms, self._owner._wake)]
-        if delay_ms >= WALL_CHECK_FROM_MS:
-            at_s = self.timer.clock.wall_ns() // 1_000_000_000 + delay_ms // 1000
-            self._nap.append(self.timer.schedule_at(at_s, self._owner._wake))
-
     def _next_due(self) -> int | None:
+        """When there is something to do that nobody asks for; not at once, if the disk is failing."""
         due = self._due()
         return max(due, self.now_ms() + RETRY_MS) if due is not None and self._is_failing else due
-
-    def _due(self) -> int | None:
-        """When there is something to do that nobody asks for."""
-        state, cold, first = self.state, self._cold, self.state.due.first()
-        if state.untold or cold.cancels:
-            return self.now_ms()
-        if state.grace_until is not None:
-            return state.grace_until
-        coming = cold.first_due()
-        times = [] if first is None else [first + 1]
-        if coming is not None:
-            times.append(coming - LEAD_MS if self._has_room else coming + 1)
-        return min(times, default=None)
-
-    @property
-    def _has_room(self) -> bool:
-        """Whether waits can come in before they are due; otherwise they come when they are."""
-        return len(self.state.waits) < self._most
 
 
 def likeness(request: Request[Any]) -> tuple[int, Any] | None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from ..timer import IMPLEMENTATION
 
 if TYPE_CHECKING or IMPLEMENTATION == "pure":
-    from ._wait import QuickVerbs, Signals, Wait
+    from ._signals import QuickVerbs, Signals
+    from ._wait import Wait
 else:
     from ._core import QuickVerbs, Signals, Wait
 

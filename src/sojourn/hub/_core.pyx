@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, binding=False, embedsignature=True
-"""Waits and signals, compiled: what `_wait.py` says. Read that one first.
+"""Waits and signals, compiled: what `_wait.py` and `_signals.py` say. Read those first.
 
 * A wait for a single signal, the commonest, takes no lock: from the stamp on, all that a call does to it is one step in
   C, and the GIL is the lock. So `single` waits never meet the hub's lock, unless they have an id or the hub remembers.

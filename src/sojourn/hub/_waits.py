@@ -17,7 +17,7 @@ from ._plan import refused
 if TYPE_CHECKING:
     from ..timer import Timer
     from ._coroutines import Coroutines
-    from ._wait import Signals as Lists
+    from ._signals import Signals as Lists
 else:
     Lists = object  # mixed in below, so that tests can put the same face on either build
 

@@ -17,7 +17,8 @@ from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Literal, Self
 
-from ..timer._timer import TimerTask, lock
+from ..timer._lock import lock
+from ..timer._task import TimerTask
 from ._failures import one_of
 
 if TYPE_CHECKING:

@@ -10,8 +10,10 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple, NoReturn
 
 from ..errors import PurgatoryClosedError, SojournError
+from ..timer._lock import lock
 from ..timer._state import whole_ms
-from ..timer._timer import Timer, TimerTask, lock
+from ..timer._task import TimerTask
+from ..timer._timer import Timer
 from ._keys import MIX, distinct, not_an_operation
 from ._operation import DelayedOperation
 

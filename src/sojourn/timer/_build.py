@@ -14,7 +14,8 @@ from .._arguments import is_set
 IMPLEMENTATION: Literal["compiled", "pure"]
 
 if TYPE_CHECKING or is_set(os.environ.get("SOJOURN_PURE")) or find_spec("sojourn.timer._core") is None:
-    from ._timer import TaskBatch, Timer, TimerTask
+    from ._task import TaskBatch, TimerTask
+    from ._timer import Timer
 
     IMPLEMENTATION = "pure"
 else:

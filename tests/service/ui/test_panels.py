@@ -16,7 +16,6 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright here
 expect = sync_api.expect
 
 SHIPPED = {"opens": "order", "until": {"all_of": ["paid", "packed"]}, "within": "30 min"}
-PANELS = ("now", "waits", "rules", "incidents", "webhooks")
 
 
 @pytest.fixture(scope="module", autouse=True)

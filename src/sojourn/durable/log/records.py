@@ -60,9 +60,6 @@ NAMES = {
 
 KNOWN = frozenset((*NAMES, *range(SNAPSHOT, SNAPSHOT_END + 1)))
 
-Entry = tuple[int, Any]
-"""A type, and the body as JSON has it."""
-
 
 class Record(NamedTuple):
     """One record as it was found. `body` is bytes: whoever wants only some types decodes only those."""

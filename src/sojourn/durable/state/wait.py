@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...hub._plan import Plan
     from ...rules import Waiting
     from ...rules.outcome import Ending
-    from .state import State
+    from .roster import Roster
 
 Row = Sequence[Any]
 """An outcome as a record has it (`row_of`), or a wait as a snapshot has it (`wait_row`)."""
@@ -110,7 +110,7 @@ class Wait:
         "within_ms",
     )
 
-    _state: State
+    _state: Roster
     _plan: Plan
     _plan_number: int
     _progress: Waiting | None

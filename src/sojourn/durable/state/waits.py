@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .wait import Row, Wait
 
 if TYPE_CHECKING:
-    from .state import State
+    from .roster import Roster
 
 
 class Opened:
@@ -36,7 +36,7 @@ class Opened:
 
     def __init__(
         self,
-        state: State,
+        state: Roster,
         opened_at: int,
         first_seq: int,
         plan_number: int,
