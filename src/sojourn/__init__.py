@@ -5,53 +5,50 @@ from __future__ import annotations
 from os import PathLike as _PathLike
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from .clock import Clock as Clock
-from .clock import SystemClock as SystemClock
-from .errors import ClockStepError as ClockStepError
-from .errors import ConfigError as ConfigError
-from .errors import DamagedError as DamagedError
-from .errors import DeadlockError as DeadlockError
-from .errors import DelayError as DelayError
-from .errors import DiskError as DiskError
-from .errors import ForkedError as ForkedError
-from .errors import FormatError as FormatError
-from .errors import HubFullError as HubFullError
-from .errors import IdTakenError as IdTakenError
-from .errors import LivelockError as LivelockError
-from .errors import NotAllowedError as NotAllowedError
-from .errors import NotStorableError as NotStorableError
-from .errors import OutcomesGoneError as OutcomesGoneError
-from .errors import OwnedError as OwnedError
-from .errors import PurgatoryClosedError as PurgatoryClosedError
-from .errors import ReaperDiedError as ReaperDiedError
-from .errors import RuleError as RuleError
-from .errors import SojournError as SojournError
-from .errors import SourceError as SourceError
-from .errors import StorageError as StorageError
-from .errors import TimerClosedError as TimerClosedError
-from .errors import UnreachableError as UnreachableError
-from .hub import AsyncHub as AsyncHub
-from .hub import Hub as Hub
-from .hub import Wait as Wait
-from .purgatory import DelayedOperation as DelayedOperation
-from .purgatory import Purgatory as Purgatory
-from .rules import Condition as Condition
-from .rules import Event as Event
-from .rules import Outcome as Outcome
-from .rules import Rule as Rule
-from .rules import all_of as all_of
-from .rules import any_of as any_of
-from .rules import column as column
-from .rules import n_of as n_of
-from .rules import never as never
-from .rules import reached as reached
-from .rules import seen as seen
-from .rules import total as total
-from .rules import until_column as until_column
-from .timer import AsyncTimer as AsyncTimer
-from .timer import SystemTimer as SystemTimer
-from .timer import TaskState as TaskState
-from .timer import TimerTask as TimerTask
+from .clock import Clock, SystemClock
+from .errors import (
+    ClockStepError,
+    ConfigError,
+    DamagedError,
+    DeadlockError,
+    DelayError,
+    DiskError,
+    ForkedError,
+    FormatError,
+    HubFullError,
+    IdTakenError,
+    LivelockError,
+    NotAllowedError,
+    NotStorableError,
+    OutcomesGoneError,
+    OwnedError,
+    PurgatoryClosedError,
+    ReaperDiedError,
+    RuleError,
+    SojournError,
+    SourceError,
+    StorageError,
+    TimerClosedError,
+    UnreachableError,
+)
+from .hub import AsyncHub, Hub, Wait
+from .purgatory import DelayedOperation, Purgatory
+from .rules import (
+    Condition,
+    Event,
+    Outcome,
+    Rule,
+    all_of,
+    any_of,
+    column,
+    n_of,
+    never,
+    reached,
+    seen,
+    total,
+    until_column,
+)
+from .timer import AsyncTimer, SystemTimer, TaskState, TimerTask
 
 if _TYPE_CHECKING:
     from typing import Any as _Any

@@ -1,5 +1,5 @@
 """The command line: `sojourn ...`. A command is a thin file here: the work is done in the packages below."""
 
-from .app import app_for as app_for
+from .app import app_for
 
 __all__ = ["app_for"]

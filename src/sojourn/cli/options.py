@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from ..rules.rule import EVENT_COLUMNS
+
 _EVENTS, _SPARK = "The events", "Spark"
 
 LEAST_MEMORY = 64 * 1024**2
@@ -87,6 +89,11 @@ Memory = Annotated[
         rich_help_panel="This process",
     ),
 ]
+
+
+def columns_of(*names: str | None) -> dict[str, str]:
+    """The columns that options name, by what they are for: --key, --kind, --at, --source and --value."""
+    return {ours: name for ours, name in zip(EVENT_COLUMNS, names, strict=True) if name is not None}
 
 
 def is_data_folder(path: str) -> bool:

@@ -3,6 +3,6 @@
 `world` is the part that uses a hub, `driver` moves it, `reading` is what there is to see of it, `app` shows that.
 """
 
-from .show import run as run
+from .show import run
 
 __all__ = ["run"]

@@ -24,14 +24,11 @@ And the hub that runs on them:
     hub, async_hub, reader    those of a folder
 """
 
-from .dataset.verified import Verified as Verified
-from .folder.verification import verify as verify
-from .hub import DurableHub as DurableHub
-from .hub import DurableStats as DurableStats
-from .reader import Reader as Reader
-from .reader import read as read
-from .state.incidents import Incident as Incident
-from .state.wait import Told as Told
-from .state.wait import Wait as Wait
+from .dataset.verified import Verified
+from .folder.verification import verify
+from .hub import DurableHub, DurableStats
+from .reader import Reader, read
+from .state.incidents import Incident
+from .state.wait import Told, Wait
 
 __all__ = ["DurableHub", "DurableStats", "Incident", "Reader", "Told", "Verified", "Wait", "read", "verify"]

@@ -3,6 +3,6 @@
 `local` needs `pip install sojourn[pipeline]`; `batch` and `stream` need `sojourn[spark]`, on a cluster also `ship`.
 """
 
-from .shipping import ship as ship
+from .shipping import ship
 
 __all__ = ["ship"]

@@ -1,14 +1,8 @@
 """The timer: hierarchical timing wheels, and who moves them."""
 
-from ._build import IMPLEMENTATION as IMPLEMENTATION
-from ._build import TaskBatch as TaskBatch
-from ._build import Timer as Timer
-from ._build import TimerTask as TimerTask
-from ._state import LatenessHistogram as LatenessHistogram
-from ._state import TaskState as TaskState
-from ._state import TimerStats as TimerStats
-from .system import AsyncTimer as AsyncTimer
-from .system import SystemTimer as SystemTimer
+from ._build import IMPLEMENTATION, TaskBatch, Timer, TimerTask
+from ._state import LatenessHistogram, TaskState, TimerStats
+from .system import AsyncTimer, SystemTimer
 
 __all__ = [
     "IMPLEMENTATION",

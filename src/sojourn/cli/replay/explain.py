@@ -8,23 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...rules.rule import EVENT_COLUMNS
+from .. import options as O  # noqa: N812
 from ..exits import failures
-from ..options import (
-    AsOfOption,
-    AtColumn,
-    Format,
-    InUnits,
-    KeyColumn,
-    KindColumn,
-    Operations,
-    Reading,
-    SourceColumn,
-    TimeUnit,
-    ValueColumn,
-    is_data_folder,
-    settings,
-)
 
 if TYPE_CHECKING:
     from ...pipeline.results.explain import Explanation
@@ -38,16 +23,16 @@ def explain(
     rule: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="A rule in TOML. May be given several times.")
     ] = None,
-    key: KeyColumn = None,
-    kind: KindColumn = None,
-    at: AtColumn = None,
-    source: SourceColumn = None,
-    value: ValueColumn = None,
-    unit: InUnits = TimeUnit.AUTO,
-    format: Format = None,
-    option: Reading = None,
-    operations: Operations = None,
-    as_of: AsOfOption = "log",
+    key: O.KeyColumn = None,
+    kind: O.KindColumn = None,
+    at: O.AtColumn = None,
+    source: O.SourceColumn = None,
+    value: O.ValueColumn = None,
+    unit: O.InUnits = O.TimeUnit.AUTO,
+    format: O.Format = None,
+    option: O.Reading = None,
+    operations: O.Operations = None,
+    as_of: O.AsOfOption = "log",
     as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON, one object per line.")] = False,
 ) -> None:
     """Say why operations ended as they did: from an outcome table, or event by event from a log and a rule.
@@ -55,7 +40,7 @@ def explain(
     [bold]sojourn explain outcomes/ A1[/bold]
     [bold]sojourn explain events.parquet A1 --rule fine-paid.toml[/bold]
     """
-    options = settings(option, "--option")
+    options = O.settings(option, "--option")
     with failures():
         from ...pipeline.no_pandas import without_pandas  # noqa: PLC0415  (NumPy and Arrow take a while to load)
 
@@ -64,14 +49,12 @@ def explain(
         from ...pipeline.results.explain import explain_events, explain_outcomes  # noqa: PLC0415
         from .job import opened_job  # noqa: PLC0415
 
-        columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
-        named = {ours: name for ours, name in columns.items() if name is not None}
         for asked in who:
-            if rule or is_data_folder(table):
+            if rule or O.is_data_folder(table):
                 with opened_job(
                     table,
                     rule,
-                    columns=named,
+                    columns=O.columns_of(key, kind, at, source, value),
                     unit=unit.value,
                     format=format,
                     options=options,

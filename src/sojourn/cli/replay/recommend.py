@@ -8,27 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ...rules.rule import EVENT_COLUMNS
+from .. import options as O  # noqa: N812
 from ..exits import failures
-from ..options import (
-    AsOfOption,
-    AtColumn,
-    Conf,
-    Format,
-    InUnits,
-    KeyColumn,
-    KindColumn,
-    Master,
-    Memory,
-    Operations,
-    Reading,
-    SourceColumn,
-    TimeUnit,
-    ValueColumn,
-    bytes_of,
-    is_data_folder,
-    settings,
-)
 
 
 class Engine(StrEnum):
@@ -55,20 +36,20 @@ def recommend(
         str | None, typer.Option(metavar="COLUMN", help="And for each value of a column of what opens.")
     ] = None,
     engine: Annotated[Engine, typer.Option(help="spark; local: in this process.")] = Engine.SPARK,
-    key: KeyColumn = None,
-    kind: KindColumn = None,
-    at: AtColumn = None,
-    source: SourceColumn = None,
-    value: ValueColumn = None,
-    unit: InUnits = TimeUnit.AUTO,
-    format: Format = None,
-    option: Reading = None,
-    operations: Operations = None,
-    as_of: AsOfOption = "log",
+    key: O.KeyColumn = None,
+    kind: O.KindColumn = None,
+    at: O.AtColumn = None,
+    source: O.SourceColumn = None,
+    value: O.ValueColumn = None,
+    unit: O.InUnits = O.TimeUnit.AUTO,
+    format: O.Format = None,
+    option: O.Reading = None,
+    operations: O.Operations = None,
+    as_of: O.AsOfOption = "log",
     as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON, as one object.")] = False,
-    memory: Memory = None,
-    master: Master = None,
-    conf: Conf = None,
+    memory: O.Memory = None,
+    master: O.Master = None,
+    conf: O.Conf = None,
 ) -> None:
     """Say which deadline it would take for a share of operations to complete, and how sure that is.
 
@@ -76,9 +57,9 @@ def recommend(
     """
     if not 0 < share <= 1:
         raise typer.BadParameter(f"{share:g} is not above 0 and at most 1: 0.95 means 95 %", param_hint="--share")
-    if not rule and not is_data_folder(events):
+    if not rule and not O.is_data_folder(events):
         raise typer.BadParameter("is missing: only the data folder of a hub has rules of its own", param_hint="--rule")
-    options, spark, limit = settings(option, "--option"), settings(conf, "--conf"), bytes_of(memory)
+    options, spark, limit = O.settings(option, "--option"), O.settings(conf, "--conf"), O.bytes_of(memory)
     with failures():
         from ...pipeline.no_pandas import without_pandas  # noqa: PLC0415  (NumPy and Arrow take a while to load)
 
@@ -86,11 +67,10 @@ def recommend(
         from .job import opened_job  # noqa: PLC0415
         from .recommend_run import RecommendRun  # noqa: PLC0415
 
-        columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
         with opened_job(
             events,
             rule,
-            columns={ours: name for ours, name in columns.items() if name is not None},
+            columns=O.columns_of(key, kind, at, source, value),
             unit=unit.value,
             format=format,
             options=options,

@@ -7,28 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ...rules.rule import EVENT_COLUMNS
+from .. import options as O  # noqa: N812
 from ..exits import failures, loading
-from ..options import (
-    AsOfOption,
-    AtColumn,
-    Conf,
-    Engine,
-    Format,
-    InUnits,
-    KeyColumn,
-    KindColumn,
-    Master,
-    Memory,
-    Operations,
-    Reading,
-    SourceColumn,
-    TimeUnit,
-    ValueColumn,
-    bytes_of,
-    is_data_folder,
-    settings,
-)
 
 _EVENTS, _OUTPUT = "The events", "What comes out"
 
@@ -48,18 +28,18 @@ def replay(
         ),
     ] = None,
     engine: Annotated[
-        Engine, typer.Option(help="spark; local: in this process; both: on both, and compared.")
-    ] = Engine.SPARK,
-    key: KeyColumn = None,
-    kind: KindColumn = None,
-    at: AtColumn = None,
-    source: SourceColumn = None,
-    value: ValueColumn = None,
-    unit: InUnits = TimeUnit.AUTO,
-    format: Format = None,
-    option: Reading = None,
-    operations: Operations = None,
-    as_of: AsOfOption = "log",
+        O.Engine, typer.Option(help="spark; local: in this process; both: on both, and compared.")
+    ] = O.Engine.SPARK,
+    key: O.KeyColumn = None,
+    kind: O.KindColumn = None,
+    at: O.AtColumn = None,
+    source: O.SourceColumn = None,
+    value: O.ValueColumn = None,
+    unit: O.InUnits = O.TimeUnit.AUTO,
+    format: O.Format = None,
+    option: O.Reading = None,
+    operations: O.Operations = None,
+    as_of: O.AsOfOption = "log",
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Fail if a row cannot be used, or if nothing opens.", rich_help_panel=_EVENTS),
@@ -94,16 +74,16 @@ def replay(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.", rich_help_panel=_OUTPUT)
     ] = False,
-    master: Master = None,
-    conf: Conf = None,
-    memory: Memory = None,
+    master: O.Master = None,
+    conf: O.Conf = None,
+    memory: O.Memory = None,
 ) -> None:
     """Replay an event log under rules: what became of each operation, when, and why.
 
     [bold]sojourn replay events.parquet --rule fine-paid.toml --report report.html[/bold]
     """
-    options, spark, most = settings(option, "--option"), settings(conf, "--conf"), bytes_of(memory)
-    if not rule and not is_data_folder(events):
+    options, spark, most = O.settings(option, "--option"), O.settings(conf, "--conf"), O.bytes_of(memory)
+    if not rule and not O.is_data_folder(events):
         raise typer.BadParameter("is missing: only the data folder of a hub has rules of its own", param_hint="--rule")
     with failures():
         with loading():
@@ -114,12 +94,11 @@ def replay(
             from .outputs import Outputs  # noqa: PLC0415
             from .run import ReplayRun  # noqa: PLC0415
 
-        columns = dict(zip(EVENT_COLUMNS, (key, kind, at, source, value), strict=True))
         outputs = Outputs(out, summary, report, as_json, quarantine, only_ended)
         with opened_job(
             events,
             rule,
-            columns={ours: name for ours, name in columns.items() if name is not None},
+            columns=O.columns_of(key, kind, at, source, value),
             unit=unit.value,
             format=format,
             options=options,

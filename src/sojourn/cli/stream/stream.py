@@ -9,21 +9,8 @@ from typing import Annotated
 import typer
 
 from ...rules.rule import EVENT_COLUMNS
+from .. import options as O  # noqa: N812
 from ..exits import failures
-from ..options import (
-    AtColumn,
-    Conf,
-    Format,
-    InUnits,
-    KeyColumn,
-    KindColumn,
-    Master,
-    Reading,
-    SourceColumn,
-    TimeUnit,
-    ValueColumn,
-    settings,
-)
 
 _EVENTS = "The events"
 
@@ -86,18 +73,18 @@ def run(
     heartbeat: Annotated[
         bool, typer.Option("--heartbeat", help="Let the clock show that time passes when no events come.")
     ] = False,
-    key: KeyColumn = None,
-    kind: KindColumn = None,
-    at: AtColumn = None,
-    by: SourceColumn = None,
-    value: ValueColumn = None,
-    unit: InUnits = TimeUnit.AUTO,
+    key: O.KeyColumn = None,
+    kind: O.KindColumn = None,
+    at: O.AtColumn = None,
+    by: O.SourceColumn = None,
+    value: O.ValueColumn = None,
+    unit: O.InUnits = O.TimeUnit.AUTO,
     schema: Annotated[
         str | None,
         typer.Option(metavar="COLUMNS", help='As in "case_id string, at timestamp".', rich_help_panel=_EVENTS),
     ] = None,
-    format: Format = None,
-    option: Reading = None,
+    format: O.Format = None,
+    option: O.Reading = None,
     operations: Annotated[
         str | None,
         typer.Option(
@@ -109,8 +96,8 @@ def run(
     operations_schema: Annotated[
         str | None, typer.Option(metavar="COLUMNS", help="Those of --operations.", rich_help_panel=_EVENTS)
     ] = None,
-    master: Master = None,
-    conf: Conf = None,
+    master: O.Master = None,
+    conf: O.Conf = None,
 ) -> None:
     """Tell what becomes of operations while their events are still coming. Ctrl-C stops after the micro-batch.
 
@@ -123,7 +110,7 @@ def run(
             raise typer.BadParameter("is missing", param_hint=name)
     if operations_schema is not None and operations is None:
         raise typer.BadParameter("is for what --operations names", param_hint="--operations-schema")
-    options, spark = settings(option, "--option"), settings(conf, "--conf")
+    options, spark = O.settings(option, "--option"), O.settings(conf, "--conf")
     with failures():
         from ...pipeline.stream.doors.sources import From  # noqa: PLC0415  (Spark takes a while to load)
         from .run import StreamRun  # noqa: PLC0415

@@ -13,7 +13,7 @@ From the wire upwards:
     hub, async_hub    the faces
 """
 
-from .hub import RemoteHub as RemoteHub
-from .wait import RemoteWait as RemoteWait
+from .hub import RemoteHub
+from .wait import RemoteWait
 
 __all__ = ["RemoteHub", "RemoteWait"]

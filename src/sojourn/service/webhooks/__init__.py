@@ -16,6 +16,6 @@ From the ground upwards:
 Receivers need `verify` alone, and the standard library for it.
 """
 
-from .signature import verify as verify
+from .signature import verify
 
 __all__ = ["verify"]
