@@ -59,7 +59,7 @@ def test_a_rule_file_is_said_in_json(tmp_path: Path) -> None:
     }
 
 
-def test_a_rule_file_that_is_no_good_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_an_invalid_rule_file_is_refused_with_its_line(tmp_path: Path) -> None:
     ended = sojourn("rule", "check", write_rule(tmp_path, "[rule]\nname = 'x'\nopens = 'a'\nwithin = 5\nuntli = 'b'\n"))
     assert ended.code == 3
     assert "paid.toml, line 5: setting 'untli' is not known" in ended.err

@@ -64,7 +64,7 @@ def test_where_the_engines_differ_the_first_differences_are_shown(monkeypatch: p
         "  local: completed by paid at 1970-01-11 00:00:00 UTC after 10 days",
         "  spark: not there",
     ]
-    assert ended.err.splitlines()[-1] == "error: the engines differ in 1 rows"
+    assert ended.err.splitlines()[-1] == "error: the engines differ in 1 row"
     assert not Path("outcomes").exists()
 
 
@@ -79,7 +79,7 @@ def test_rows_and_lines_that_cannot_be_used_are_set_aside_alike() -> None:
     Path("orders.csv").write_text(BAD)
     ended = replay("--out", "outcomes", events="orders.csv", engine="both")
     assert ended.code == 0, ended.err
-    assert ended.out.splitlines()[0] == "identical: 1 outcomes"
+    assert ended.out.splitlines()[0] == "identical: 1 outcome"
     reasons = Counter(parquet.read_table("outcomes-quarantine")["reason"].to_pylist())
     assert (reasons.total(), len(reasons)) == (3, 3)
 

@@ -116,7 +116,7 @@ def test_whoever_is_cancelled_leaves_nothing_hanging_and_what_was_asked_is_carri
     asyncio.run(main())
 
 
-def test_whoever_gives_up_on_an_opening_takes_it_from_nobody_else(tmp_path: Path) -> None:
+def test_an_opening_that_one_caller_gives_up_on_still_answers_the_others(tmp_path: Path) -> None:
     async def main() -> None:
         async with hub_in(tmp_path) as hub:
             committer = hub._engine.committer

@@ -284,7 +284,7 @@ MUTANTS = [
     Mutant(
         "a draft of a snapshot stays on a full disk",
         f"{ROOM}/recovery/snapshot.py",
-        "        files.remove(draft)  # on a full disk of all places\n",
+        "        files.remove(draft)  # the disk may be full\n",
         "",
     ),
     Mutant(

@@ -47,7 +47,7 @@ MUTANTS = [
         "if True:\n            self._folder.mkdir",
     ),
     Mutant("files outlive their segments", PROCESSOR, "            self._nearby.drop(number)\n", ""),
-    Mutant("what is in a file is asked for", PROCESSOR, "        if found is not None:\n", "        if False:\n"),
+    Mutant("what is in a file is asked for", NEARBY, "        if found is not None:\n", "        if False:\n"),
     Mutant("what is nothing is kept for ever", SEGMENT, "        if is_first:\n", "        if False:\n"),
     Mutant("segments are read from the first", SEGMENT, "[start + place for start", "[place for start"),
     # Rules that come and go

@@ -32,7 +32,7 @@ COMMANDS = {
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """An app that knows the command in these arguments; all commands, if there is none, or another."""
+    """An app with the command that these arguments name; with all commands if they name none, or an unknown one."""
     asked = next((argument for argument in arguments if not argument.startswith("-")), "")
     return app_of([asked] if asked in COMMANDS else COMMANDS)
 
@@ -70,5 +70,5 @@ def sojourn(
     ] = False,
 ) -> None:
     """Hold what cannot finish yet until its condition is met or its deadline passes; say which of the two it was."""
-    gc.enable()  # which was off while this was loaded
+    gc.enable()  # it was off while the command was loaded
     show_tracebacks(debug)

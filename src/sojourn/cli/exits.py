@@ -82,7 +82,7 @@ def failures() -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """While modules are loaded, nobody looks for garbage: that takes a tenth of a second, and there is none."""
+    """Turn the garbage collector off while modules are loaded: it would take a tenth of a second, and find nothing."""
     gc.disable()
     try:
         yield

@@ -23,12 +23,12 @@ class Acts:
         return self._engine.state
 
     def deadline(self, rule: str, stamp: int, within_ms: int) -> int:
-        """The deadline of a wait that has so much time from now on."""
+        """The deadline of a wait that has this much time from now on."""
         stop = self._state.stopped.get(rule)
         return stamp + within_ms if stop is None else stop.at + within_ms + FAR
 
     def hold(self, waits: list[Any], stamp: int) -> None:
-        """For waits that have just been opened time does not pass while the clock of their rule stands."""
+        """While the clock of a rule is stopped, no time passes for waits opened under it either."""
         for wait in waits:
             if wait._ending is None and wait.rule in self._state.stopped:
                 self._engine.record(r.EXTEND, [stamp, wait.seq, self.deadline(wait.rule, stamp, wait.within_ms)])

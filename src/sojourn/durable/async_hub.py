@@ -102,7 +102,7 @@ def _settle_each(requests: builtins.list[FutureRequest[Any]]) -> None:
 
 def _settle(answer: asyncio.Future[T], request: Request[T]) -> None:
     if answer.done():
-        return  # whoever asked has gone; it was carried out all the same
+        return  # the caller has been cancelled; the request was carried out all the same
     try:
         answer.set_result(request.answer())
     except Exception as error:

@@ -73,20 +73,12 @@ class Engine(OwnedFolder):
         self._told: list[Wait] = []
         self._nap = Nap(timer, self.now_ms, owner._wake)
         self._revoked: dict[int, Wait] = {}
-        """What was to be told in a group that failed: it goes on."""
+        """Waits that were to be told in a group that failed: they are still pending."""
         self._is_failing = False
         self._calls: deque[tuple[Any, Any]] = deque()
         """Callbacks of what has been told, to be called when the group is done."""
-        super().__init__(
-            name,
-            files,
-            timer,
-            owner,
-            sync=sync,
-            max_step_ms=max_step_ms,
-            most_in_memory=most_in_memory,
-            upkeep={**upkeep, "in_background": gathers},
-        )
+        upkeep = {**upkeep, "in_background": gathers}
+        super().__init__(name, files, timer, owner, sync, max_step_ms, most_in_memory, upkeep)
         try:
             self.outcomes = Outcomes(files, self.state.next_number)
             self.committer = Committer(self._commit, self.now_ms, GROUP_MOST, gathers)
@@ -102,7 +94,7 @@ class Engine(OwnedFolder):
     # What hubs call
 
     def submit(self, perform: Callable[[int], T]) -> T:
-        """Have something done in its turn, with everybody else's, and return its result once that is safe."""
+        """Queue a request with those of other callers, and return its result once it is on the disk."""
         self.check_open()
         return self.committer.submit(Request(perform))
 
@@ -168,12 +160,12 @@ class Engine(OwnedFolder):
             self.outcomes.close()
             with self._lock:
                 if self._bring_in_all():
-                    self.state.cold = None  # so what was pending is to be seen after that, too
+                    self.state.cold = None  # so that pending waits can still be read after the close
                 self._let_go()
         return self.left()
 
     def left_in_memory(self) -> list[Wait]:
-        """What is pending, soonest deadline first; of very many, those that somebody has looked at."""
+        """Pending waits, soonest deadline first; if there are very many, only those that somebody holds."""
         self.look(lambda state: self._bring_in_all())
         return self.look(lambda state: sorted(state.waits.made().values(), key=lambda wait: (wait.deadline, wait.seq)))
 
@@ -240,7 +232,7 @@ class Engine(OwnedFolder):
             self._start_segment(stamp)
 
     def _record_steps(self, stamp: int) -> int:
-        """How the wall clock was set meanwhile; how often."""
+        """Record how the wall clock was set since the last group; return how often."""
         steps = self.stamps.steps()
         for step in steps:
             self.record(r.CLOCK, [stamp, *step])
@@ -280,7 +272,7 @@ class Engine(OwnedFolder):
         self._take_fresh()
 
     def _take_fresh(self) -> None:
-        """What a request has ended is told with it; of a herd, only a part."""
+        """Tell what a request has ended in the same group; if it ended very many, only some of them."""
         self._told += self.state.fresh[:TELL_MOST_AT_ONCE]
         self.state.fresh.clear()
 
@@ -319,7 +311,7 @@ class Engine(OwnedFolder):
         return lambda: self._owner._call(tell)
 
     def _take_calls(self) -> Iterator[Callable[[], object]]:
-        """One by one: what somebody else is about to call, or was kept from calling, is called once."""
+        """One by one, so that each is called once even if several threads do this, or one is interrupted."""
         with suppress(IndexError):
             while True:
                 wait, held = self._calls.popleft()
@@ -328,7 +320,7 @@ class Engine(OwnedFolder):
     # When the disk fails
 
     def _give_up(self, group: list[Request[Any]], error: BaseException) -> None:
-        """Nothing of this group has happened. Whatever is in the file of it is left behind."""
+        """Nothing of this group has happened; what was written of it is left in the file and does not count."""
         if not isinstance(error, Exception):
             self.log.failure = self.log.failure or OSError("a write was interrupted")
             self._is_stale = True
@@ -356,7 +348,7 @@ class Engine(OwnedFolder):
         self._publish(self._told_meanwhile(known))
 
     def _told_meanwhile(self, known: dict[int, Wait]) -> list[Wait]:
-        """What the log has told, and nobody has heard of, since whoever wrote it was interrupted."""
+        """Outcomes that are in the log but were not published: the thread that wrote them was interrupted."""
         told = [wait for wait in known.values() if wait._state is self.state and wait._row is not None]
         return sorted(told, key=lambda wait: wait._number)
 
@@ -367,7 +359,7 @@ class Engine(OwnedFolder):
 
 
 def likeness(request: Request[Any]) -> tuple[int, Any] | None:
-    """What requests have in common that can be carried out as one; None of one that is like no other."""
+    """Requests with the same likeness can be carried out as one; None for a request that must be carried out alone."""
     alike = getattr(request.perform, "likeness", None)
     return None if alike is None else (request.stamp, alike)
 
@@ -384,7 +376,7 @@ def _copy(error: BaseException) -> BaseException:
 
 
 def _nothing() -> None:
-    """Nobody has to be called."""
+    """There are no callbacks to call."""
 
 
 def _each(*calls: Callable[[], object]) -> Callable[[], object]:

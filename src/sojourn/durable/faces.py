@@ -41,7 +41,7 @@ class StoredHub(Hub, Generic[W]):
         raise NotImplementedError
 
     def _will_follow(self) -> None:
-        """Somebody is about to ask for a wait whose end is to be heard of."""
+        """Called before a wait is asked for whose end somebody wants to be told of."""
 
     def __enter__(self) -> Self:
         return self
@@ -167,7 +167,7 @@ class Opening(Generic[W]):
     async def opened(self) -> W:
         answer = self._answer
         if not answer.done():
-            told = answer.get_loop().create_future()  # whoever gives up takes the answer from nobody else
+            told = answer.get_loop().create_future()  # of its own: others may wait for the same answer
             answer.add_done_callback(partial(_tell, told))
             await told
         (wait,) = answer.result()
@@ -183,7 +183,7 @@ class AsyncStoredHub(AsyncHub, Generic[W]):
     """Waits and signals on the running asyncio loop, with the verbs of `StoredHub`.
 
     They return futures: `await hub.signal(...)` is answered when it is safe, and is carried out whether anybody awaits
-    it or not. `outcome = await hub.wait(...)` is as ever.
+    it or not. `outcome = await hub.wait(...)` works as in every hub.
     """
 
     _keeps_in_memory = False

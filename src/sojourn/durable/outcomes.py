@@ -49,7 +49,7 @@ class Outcomes:
             self.on_told(told)
 
     def close(self) -> None:
-        """Nobody waits for more."""
+        """Wake all who wait for further outcomes: there will be none."""
         with self._news:
             self._is_open = False
             self._wake_all()

@@ -40,7 +40,6 @@ class OwnedFolder:
         files: Files,
         timer: SystemTimer,
         owner: Any,
-        *,
         sync: Sync,
         max_step_ms: int,
         most_in_memory: int,
@@ -95,7 +94,7 @@ class OwnedFolder:
         return self.stamps.now_ms()
 
     def _let_go(self) -> None:
-        """Of all files."""
+        """Close all files."""
         if hasattr(self, "log"):  # otherwise the folder could not be read
             self.log.close()
         if hasattr(self, "index"):
@@ -103,7 +102,7 @@ class OwnedFolder:
         self._ownership.close()
 
     def _leave_behind(self, parent_pid: int) -> None:
-        """This is a forked child now: the lock is the parent's, and free as soon as that has gone. So is the index."""
+        """In a forked child: lock and index belong to the parent, and are freed when the parent ends."""
         self.index.leave_behind()
         self._ownership.leave_behind()
 
@@ -142,7 +141,7 @@ class OwnedFolder:
             self._cold.thaw(self._upkeep.is_forward)
 
     def _bring_in_all(self) -> bool:
-        """Whether all that nobody has looked at yet could be made: not if it is so much that it would take long."""
+        """Make objects of all pending waits that have none yet; False if there are so many that it would take long."""
         state = self.state
         if state.pending - len(state.waits.made()) > BRING_IN_MOST or self.index.is_broken:
             return False

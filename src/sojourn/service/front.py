@@ -74,7 +74,7 @@ class Visit:
             headers.append((b"x-request-id", self.request_id.encode()))
             headers += [header for header in _SAFE if header[0] not in names]
             if self.status < 400 and self._scope["path"].startswith("/v1/") and self._service.is_ready:
-                # so that a client can wait until it has heard of everything up to its answer; not for everybody's eyes
+                # a client waits until it has heard of all outcomes up to its answer; only for those who may read
                 headers.append((b"sojourn-last", b"%d" % self._service.feed.last))
             message["headers"] = headers
         await self._send(message)

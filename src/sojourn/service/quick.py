@@ -40,7 +40,7 @@ _PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 
 class _NobodyWaits:
-    """In place of an event: for whoever reads a request bit by bit."""
+    """Takes the place of an event, for a reader that takes a request piece by piece."""
 
     def set(self) -> None: ...
 
@@ -81,7 +81,7 @@ class QuickProtocol(HttpToolsProtocol):
         await Problem(503, "too many connections", detail, headers=headers).response()(scope, receive, send)
 
     def close_if_slow(self, now: float) -> None:
-        """Whoever takes for ever to send a request has a connection that others could use."""
+        """End a connection whose request takes too long to arrive: others could use it."""
         if self.reading_since is not None and now - self.reading_since > self.service.settings.limits.request_s:
             if self.cycle is None or self.cycle.response_complete:
                 self.transport.write(_TOO_SLOW)

@@ -28,9 +28,9 @@ logger = logging.getLogger("sojourn.service")
 
 BACKLOG = 4_096
 FILES_BESIDE = 64
-"""Open files that are no connections: the log, the index, those who look at them."""
+"""Open files beside connections: the log, the index, and what reads them."""
 SWITCH_S = 0.0005
-"""How soon whoever comes back from the disk gets its turn beside a busy loop; Python's own 5 ms are many syncs."""
+"""How soon a thread that comes back from the disk runs beside a busy loop: Python's own 5 ms are many syncs."""
 
 
 class Server(uvicorn.Server):

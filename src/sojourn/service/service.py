@@ -163,7 +163,7 @@ class Service:
         return hub
 
     def drain(self) -> None:
-        """From now on nobody is kept waiting."""
+        """From now on, requests that wait for something are answered at once."""
         self.draining.set()
         if self._feed is not None:
             self._feed.wake()

@@ -82,7 +82,7 @@ class Settings:
         self._refuse_public()
 
     def _refuse_public(self) -> None:
-        """Whoever reaches a public address could do anything, or read along."""
+        """Refuse a public address without tokens and TLS: anyone could do anything, or read along."""
         if is_local(self.host):
             return
         if not self.tokens:

@@ -117,7 +117,7 @@ def _group(tally: Tally, name: str) -> list[str]:
 
 @contextmanager
 def _watched(spark: SparkSession | None, progress: Progress, task: TaskID) -> Iterator[None]:
-    """While it lasts, the bar follows the tasks of Spark's running stages."""
+    """Inside this block, the bar follows the tasks of Spark's running stages."""
     if spark is None:
         yield
         return

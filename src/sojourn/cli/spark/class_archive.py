@@ -35,12 +35,12 @@ _CHECKED = "-XX:+VerifySharedSpaces"
 
 
 def cache_folder() -> Path | None:
-    """Where the user's programs keep what they can make again; None where no archive is to be kept."""
+    """The user's cache folder for Sojourn; None where no archive is to be kept."""
     if is_set(os.environ.get(SWITCH)) or os.name != "posix":  # on Windows, PySpark kills Java at the end
         return None
     try:
         home = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
-    except RuntimeError:  # nobody's home
+    except RuntimeError:  # this user has no home folder
         return None
     chosen = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(chosen) if os.path.isabs(chosen) else home) / "sojourn"
@@ -70,7 +70,7 @@ class ClassArchive:
         self.draft = self.file.with_suffix(".draft")
 
     def options(self) -> str:
-        """For Java: to start from the archive or, if there is none and nobody is making it, to make it at the end."""
+        """Options that have Java start from the archive or, if there is none yet, write it when it ends."""
         if re.search(r'[":\\]', str(self.file)):  # which Java or Spark would take for something else
             return ""
         with suppress(OSError):
@@ -88,7 +88,7 @@ class ClassArchive:
             self.draft.touch()
 
     def is_under_way(self, within_s: float = RETRY_S) -> bool:
-        """Whether a command has begun to make it, not longer ago than that, and Java has not finished."""
+        """Whether a command began to make it within that time, and Java has not finished."""
         try:
             age_s = time.time() - self.draft.stat().st_mtime
         except FileNotFoundError:
@@ -105,7 +105,7 @@ class ClassArchive:
         return self.file.exists()
 
     def _begin(self) -> bool:
-        """Whether it is for this command to make it."""
+        """Whether this command is the one that makes it."""
         self.draft.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for old in self.file.parent.glob("spark-*"):
             if time.time() - old.stat().st_mtime > KEPT_S:

@@ -124,7 +124,7 @@ def _same_ctrl_c() -> Iterator[None]:
 
 @contextmanager
 def _no_orphans(is_silent: bool) -> Iterator[None]:
-    """An interruption in here ends the Java virtual machine that was started.
+    """An interruption inside this block ends the Java virtual machine that was started.
 
     PySpark forgets it, and it would not end by itself: it waits for a connection that never comes. If it is silent, its
     stdout is stderr, so that whoever reads ours to the end need not wait until Java has ended, too.
@@ -156,7 +156,7 @@ def _no_orphans(is_silent: bool) -> Iterator[None]:
 
 @contextmanager
 def _ctrl_c_later() -> Iterator[None]:
-    """An interruption in here takes effect at the end."""
+    """An interruption inside this block takes effect at its end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

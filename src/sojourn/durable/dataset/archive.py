@@ -94,5 +94,5 @@ class Archive:
     def _convert(self) -> None:
         from .parquet import convert_sealed  # noqa: PLC0415  (Arrow is an extra)
 
-        with suppress(OwnedError):  # somebody else is at it
+        with suppress(OwnedError):  # another process is converting
             convert_sealed(self._files)

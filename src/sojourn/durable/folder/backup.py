@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...errors import StorageError
 from ..dataset import archive
-from ..log.files import DiskFiles, Files
+from ..log.files import DiskFiles, Files, write_file
 from ..log.folder import opened
 from ..log.segments import Position, headers, layout, segment_name, snapshot_name, walk
 from ..recovery.recovery import looked_at
@@ -83,11 +83,5 @@ def _to_copy(files: Files) -> Iterator[tuple[str, int | None]]:
 
 def _copy(files: Files, to: Files, name: str, length: int | None) -> int:
     data = files.read(name, 0, length)
-    file = to.append(name)
-    try:
-        file.write(data)
-        file.sync()
-    finally:
-        file.close()
-    to.sync_folder(name.rpartition("/")[0])
+    write_file(to, name, data)
     return len(data)

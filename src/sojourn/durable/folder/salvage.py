@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ...errors import StorageError
 from ..dataset import archive
 from ..log import records as r
-from ..log.files import DiskFiles, Files
+from ..log.files import DiskFiles, Files, write_file
 from ..log.folder import LIST, opened
 from ..log.scan import Damage, Scanned, damaged_snapshots, scan
 from ..log.segments import Position, layout, segment_name, snapshot_name
@@ -80,7 +80,7 @@ class _Salvage:
             self._go_on(to, kept)
         salvaged = self._result(to)
         lost = {**salvaged._asdict(), "next_number": self.state.next_number, "outcomes": self._told}
-        _put(to, LIST, json.dumps(lost, ensure_ascii=False).encode())
+        write_file(to, LIST, json.dumps(lost, ensure_ascii=False).encode())
         recover(to)
         return salvaged
 
@@ -88,9 +88,9 @@ class _Salvage:
         """What is whole before the first damage: segments, snapshots, and what the data set has of the time before."""
         numbers = {one.number for one in kept}
         for one in kept:
-            _put(to, segment_name(one.number), self._files.read(segment_name(one.number), 0, one.whole_end))
+            write_file(to, segment_name(one.number), self._files.read(segment_name(one.number), 0, one.whole_end))
         for number in numbers & set(self._snapshots):
-            _put(to, snapshot_name(number), self._files.read(snapshot_name(number)))
+            write_file(to, snapshot_name(number), self._files.read(snapshot_name(number)))
         parts, below = archive.parts(self._files), min(numbers, default=0) - 1
         while below in parts:
             numbers.add(below)
@@ -98,7 +98,7 @@ class _Salvage:
         for number in sorted(numbers & parts.keys()):
             for folder in archive.FOLDERS:
                 for name in parts[number][folder]:
-                    _put(to, name, self._files.read(name))
+                    write_file(to, name, self._files.read(name))
 
     def _split(self, base: int | None) -> tuple[list[Scanned], int | None]:
         """The segments to copy, and the first with damage that is in no snapshot, of which only the beginning is."""
@@ -189,13 +189,3 @@ class _Salvage:
 
 def _number(name: str) -> int:
     return int("".join(filter(str.isdigit, name)))
-
-
-def _put(to: Files, name: str, data: bytes) -> None:
-    file = to.append(name)
-    try:
-        file.write(data)
-        file.sync()
-    finally:
-        file.close()
-    to.sync_folder(name.rpartition("/")[0])

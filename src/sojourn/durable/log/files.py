@@ -187,8 +187,19 @@ class DiskFiles:
         return who, False
 
 
+def write_file(to: Files, name: str, data: bytes) -> None:
+    """A new file, of which the name is sure to last, too."""
+    file = to.append(name)
+    try:
+        file.write(data)
+        file.sync()
+    finally:
+        file.close()
+    to.sync_folder(name.rpartition("/")[0])
+
+
 def owned(folder: str, text: bytes) -> OwnedError:
-    """The error for whoever comes second; `text` is what the owner wrote into the lock."""
+    """The error for a second owner; `text` is what the first one wrote into the lock."""
     return OwnedError(
         f"data folder {folder!r} is owned by {owner_text(text)}; "
         "close that hub first, or look at the folder beside it with sojourn.read()"
@@ -205,7 +216,7 @@ def owner_text(text: bytes) -> str:
 
 
 def _make(folder: Path) -> None:
-    """With those above it, each sure to last."""
+    """Make a folder and those above it, and sync each."""
     if not folder.is_dir():
         _make(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -214,7 +225,7 @@ def _make(folder: Path) -> None:
 
 def _sync_folder(folder: Path) -> None:
     if os.name == "nt":
-        return  # Windows has no such thing: names last with their files
+        return  # Windows cannot sync a folder, and need not: names are stored with their files
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)

@@ -18,7 +18,7 @@ class Log:
     """The end of the log, to which its one owner appends. Not thread-safe: the committer has its turn.
 
     Invariants: everything before `position` is acknowledged, or about to be; nothing behind it ever was. After an error
-    the log is `failing`: what the disk has of the last group is anybody's guess, so nothing more goes into that file,
+    the log is `failing`: nobody knows how much of the last group the disk has, so nothing more goes into that file,
     and `recover` starts the next one, whose header says where the acknowledged part ends.
     """
 

@@ -43,7 +43,7 @@ def write_snapshot(files: Files, segment: int, state: State) -> str:
         file.sync()
     except OSError:
         file.close()
-        files.remove(draft)  # on a full disk of all places
+        files.remove(draft)  # the disk may be full
         raise
     file.close()
     files.rename(draft, name)
@@ -210,7 +210,7 @@ def _load_memory(state: State, rows: list[list[Any]]) -> None:
 
 
 def _end(state: State) -> None:
-    """All of it was there."""
+    """Written last: the snapshot is complete."""
 
 
 _LOADERS: dict[int, Any] = {

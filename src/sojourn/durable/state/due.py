@@ -20,7 +20,7 @@ class Due:
         self._at: dict[int, int | dict[int, None]] = {}
         """Mostly one wait has an instant to itself, and then no dict is made for it."""
         self._instants: list[int] = []
-        """A heap of all instants, and some that nobody has any more."""
+        """A heap of all instants, and of some that no wait has any more."""
         self.by_minute: dict[int, int] = {}
         """How many there are, by minute."""
         self._disordered: set[int] = set()

@@ -33,7 +33,7 @@ class Horizon(NamedTuple):
     overdue: int
     later: int
     stopped: int
-    """Those for whom no time passes."""
+    """Waits for which no time passes."""
     pending: int
     next_due: int | None
     crowds: list[tuple[int, int]]

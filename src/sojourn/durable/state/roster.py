@@ -149,7 +149,7 @@ class Roster:
         return wait
 
     def let_go_of_known(self) -> None:
-        """Those that people hold have been found; the others are not in the log."""
+        """All waits that somebody holds have been looked up; those that are left are not in the log."""
         self._known = {}
 
     def handles(self, opened: Opened | list[Wait]) -> list[Wait]:
@@ -164,7 +164,7 @@ class Roster:
         self.due.add(wait._due, wait.seq)
 
     def _enter_unmade(self, opened: Opened) -> None:
-        """Nobody has to look at these yet: a restart opens millions."""
+        """Take in what a record has opened without making objects: a restart reads millions of waits."""
         seqs = list(range(opened.first_seq, self.next_seq))
         if self.cold is not None:
             self.cold.opened(opened.all_keys())
@@ -186,7 +186,7 @@ class Roster:
                 self._join(key, seq)
 
     def _join(self, key: str, seq: int) -> None:
-        """Somebody else waits on this key, too."""
+        """Add a further wait to the list of a key."""
         there = self.by_key[key]
         if isinstance(there, dict):
             there[seq] = None
@@ -211,7 +211,7 @@ class Roster:
         self.due.add(wait._due, wait.seq)
 
     def note_change(self, seq: int) -> None:
-        """A wait is not what the index has of it."""
+        """A wait differs from what the index has of it."""
         if self.cold is not None:
             self.cold.changed.add(seq)
 
@@ -246,7 +246,7 @@ class Roster:
         return waits
 
     def end(self, wait: Wait, ending: Ending, at: int, by: str | None) -> None:
-        """One has ended."""
+        """End a wait."""
         for key in wait.keys:
             self.unlist(key, wait.seq)
         self._end_unlisted((wait,), ending, at, by)

@@ -61,7 +61,7 @@ class State(Roster):
         self.reads_values = False
         """Whether a rule reads more of a signal than its kind."""
         self.shifts = 0
-        """How many records have moved deadlines of many."""
+        """How many records of shifts there were."""
         self.signal_ids: set[str] = set()
         self.memory: Memory | None = None
         self.held: list[list[Any]] = []
@@ -71,7 +71,7 @@ class State(Roster):
         self.clock_steps = 0
         self.incidents = Incidents()
         self.stopped: dict[str, Incident] = {}
-        """The rules whose clock stands."""
+        """The rules whose clock is stopped."""
         self._ended_ids: deque[Wait] = deque()
         self._signal_order: deque[tuple[int, str]] = deque()
         self._apply: dict[int, Callable[..., Any]] = {
@@ -99,7 +99,7 @@ class State(Roster):
     # What happens
 
     def _start(self, stamp: int, settings: dict[str, Any], about: dict[str, Any]) -> None:
-        """A hub has opened the folder; for a while it only listens."""
+        """A hub has opened the folder; during the grace, if any, nothing expires."""
         self.settings = Settings(**settings)
         for number in list(self.plans):
             self._forget_plan(number)  # a wait that was cut off may have left one behind
@@ -110,7 +110,7 @@ class State(Roster):
         self.set_memory([] if self.memory is None else list(remembered(self.memory)))
 
     def _close(self, stamp: int) -> None:
-        """The hub was closed, in peace."""
+        """The hub was closed, not killed."""
 
     def _clock(self, stamp: int, wall_ms: int, is_followed: bool) -> None:
         self.clock_steps += 1
@@ -148,7 +148,7 @@ class State(Roster):
         return [self._enter_made(opened.wait(seq)) for seq in range(first_seq, self.next_seq)]
 
     def _enter_made(self, wait: Wait) -> Wait:
-        """One that people hold, or that may recall a signal."""
+        """Take in a wait as an object: somebody holds it, or it may recall a signal."""
         if wait.given_id is not None:
             self.ids[wait.given_id] = wait
         if self.cold is not None:
@@ -211,7 +211,7 @@ class State(Roster):
                 hear(wait, event)
 
     def _spread_bare(self, stamp: int, kind: str, keys: list[str]) -> None:
-        """The same for many signals that are no more than their kind: the commonest case."""
+        """The same for many signals that have a kind and nothing else: the commonest case."""
         watching, waits, ended = self.by_key.get, self.waits, list[Wait]()
         for key in keys:
             there = watching(key)
@@ -320,14 +320,14 @@ class State(Roster):
         return told
 
     def leave(self, wait: Wait) -> None:
-        """One has been told: it is known by its id for a while, if it has one."""
+        """A wait has been told: if it was given an id, it is still known by it for a while."""
         if wait.given_id is None:
             self._leave_plan(wait._plan_number)
         else:
             self._ended_ids.append(wait)
 
     def _expired(self, seq: int) -> Wait | None:
-        """Only being told ends what falls due."""
+        """End a wait that is told to have expired: nothing else ends what falls due."""
         wait = self.waits.get(seq)
         if wait is not None:
             self.end(wait, *unmet(wait))
@@ -336,7 +336,7 @@ class State(Roster):
         return wait
 
     def _end_grace(self, stamp: int) -> None:
-        """Those who could not deliver have had their time."""
+        """The time for late deliveries is over."""
         self.grace_until = None
         self._release(stamp)
 
@@ -349,7 +349,7 @@ class State(Roster):
                 self._spread(*signal)
 
     def _leave_plan(self, number: int, count: int = 1) -> None:
-        """Fewer waits have it. Conditions that nobody waits for any more are not kept, or their number would grow."""
+        """Fewer waits use this plan. One that no wait uses is dropped, or their number would grow."""
         self.plan_uses[number] -= count
         if not self.plan_uses[number]:
             self._forget_plan(number)
@@ -404,7 +404,7 @@ class State(Roster):
 
 @lru_cache(maxsize=1_000)
 def plan_of(toml: str) -> Plan:
-    """The same for every state: upkeep builds one again and again."""
+    """Cached, as upkeep builds a state again and again."""
     return Plan(Rule.from_toml(toml))
 
 

@@ -18,7 +18,7 @@ _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class Bucket:
-    """So many per second, and as many at once after a silence. Who takes more at once, as a batch, then has to wait."""
+    """So many requests per second, or at once after a pause. After a larger batch, the next request has to wait."""
 
     def __init__(self, per_second: int) -> None:
         self._per_second = self._left = float(per_second)
@@ -61,7 +61,7 @@ class Door:
         return bearer
 
     def lets_in(self, headers: dict[bytes, bytes], needed: str) -> bool:
-        """Whether nothing is to be said against it; otherwise `admit` says what."""
+        """Whether a request may come in; if not, `admit` says why."""
         bearer = ANYBODY
         if self._tokens:
             try:

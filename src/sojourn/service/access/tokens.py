@@ -49,7 +49,7 @@ class Tokens:
         return f"<Tokens of {', '.join(bearer.name for bearer in self._bearers) or 'nobody'}>"
 
     def find(self, token: str) -> Bearer | None:
-        """Whose token it is. Takes as long whether it is one or not, and whichever it is."""
+        """Whose token it is. Takes equally long for every token, valid or not."""
         digest = sha256(token.encode("utf-8", "replace")).digest()
         found = None
         for bearer in self._bearers:

@@ -161,7 +161,7 @@ def histogram_shape(histogram: LatenessHistogram) -> dict[str, Any]:
 
 
 def parsed(body: bytes | bytearray, where: str = "the body") -> Any:
-    """JSON as it came; 400 if it is none."""
+    """The value of a JSON text; 400 if it is not JSON."""
     try:
         return _decode(body.decode())
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""The one stream of outcomes of a client: server-sent events, read by a thread, back on its feet when it was cut."""
+"""The one stream of outcomes of a client: server-sent events, read by a thread, connected again when it was cut."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class RemoteFace(Callbacks):
                 self._strand(wait, error)
 
     def _strand(self, wait: RemoteWait, error: SojournError) -> None:
-        """Tell whoever waits for it why they wait in vain. Callbacks are not called, as it has not ended."""
+        """Tell those who wait for it that they will not hear of its end. Callbacks are not called: it has not ended."""
         for one in wait._take_all():
             if isinstance(one, Stranded):
                 one.error = error
@@ -143,7 +143,7 @@ class RemoteFace(Callbacks):
 
 
 class Stranded(Sleeper):
-    """A thread that waits for an outcome, and may be told that it waits in vain."""
+    """A thread that waits for an outcome, and may be told that it will not hear of it."""
 
     error: SojournError | None = None
 

@@ -16,7 +16,7 @@ _KINDS = {name: kind for name, kind in vars(errors).items() if isinstance(kind, 
 
 
 def problem_in(body: bytes) -> dict[str, Any]:
-    """problem+json; what is none becomes one."""
+    """The answer as problem+json, or made into such if it is something else."""
     try:
         problem = json.loads(body)
     except ValueError:

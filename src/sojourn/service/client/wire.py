@@ -59,7 +59,7 @@ class Wire:
             try:
                 return self._over(connection, method, path, body, headers, wait_s)
             except LostError:
-                pass  # closed while nobody looked; whatever may not be said twice has asked for a fresh one
+                pass  # closed since its last use; requests that must not be repeated always use a fresh connection
         return self._over(self._connected(), method, path, body, headers, wait_s)
 
     def _over(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..service import Service
 
 MOST_LINES = 100_000
-"""Of one batch: nobody else has a turn until all of them are carried out."""
+"""In one batch: other requests wait until all of its lines are carried out."""
 _ALIKE = "in an atomic batch all lines are waits of the same condition or rule, or all are signals"
 
 

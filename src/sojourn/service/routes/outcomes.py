@@ -22,7 +22,7 @@ LOOK_MOST = 50_000
 """Outcomes looked at for one page: one of a rule may be short, or empty, before the last; `last` is where to go on."""
 EVENTS = "text/event-stream"
 KEEP_ALIVE_S = 15.0
-"""A stream says so often that it is still there: proxies close what is silent."""
+"""How often a silent stream says that it is still there: proxies close what says nothing."""
 
 
 async def get(request: ApiRequest) -> Response:
@@ -91,7 +91,7 @@ class EventStream(Response):
         while await feed.arrival(self._after, KEEP_ALIVE_S):
             try:
                 piece = await feed.piece(self._after, self._rule)
-            except OutcomesGoneError as error:  # whoever follows is slower than retention
+            except OutcomesGoneError as error:  # the reader is slower than retention
                 self._is_over = True
                 return b"event: gone\ndata: %b\n\n" % json_bytes(problem_of(error).shape())
             self._after = piece.last

@@ -38,7 +38,7 @@ def _opened(opened: acts.Opened) -> Response:
 
 
 def opened_bytes(opened: acts.Opened) -> bytes:
-    """Once it is told what has ended: signals that are remembered may have completed it at once."""
+    """A wait as JSON, once it is on the disk: remembered signals may have completed it already."""
     wait, shape = opened.wait, opened.shape
     if shape is None and wait.done():
         shape = wait_shape(wait)

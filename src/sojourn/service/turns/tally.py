@@ -1,4 +1,4 @@
-"""Counts by rule, kept up as waits open and end: nobody has to walk over all of them to know."""
+"""Counts by rule, kept up to date as waits open and end, so that no request has to walk over all of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Tally:
             self._ended[str(wait._ending)][name] += 1
 
     def by_rule(self, state: State) -> dict[str, Any]:
-        """In the hub's turn. If a write failed meanwhile, some were counted in vain: then all are counted again."""
+        """In the hub's turn. If a write failed meanwhile, some counts are wrong: then all are counted again."""
         if self._pending.total() != state.pending + len(state.untold) and not _is_on_disk(state):
             self.begin(state)
         names = {*state.rules, *+self._pending, *(name for ended in self._ended.values() for name in ended)}

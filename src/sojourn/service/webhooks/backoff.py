@@ -10,7 +10,7 @@ LONGEST_MS = 6 * 3_600_000
 MOST_ATTEMPTS = 18
 """After that it is a dead letter: the pauses between them add up to a little less than three days."""
 JITTER = 0.2
-"""Either way, so that what failed together does not come back together."""
+"""By how much a pause varies, so that deliveries that failed together are not repeated together."""
 
 
 def pause_ms(attempts: int, random: Random, at_least_ms: int = 0) -> int | None:

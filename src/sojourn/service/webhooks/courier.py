@@ -96,7 +96,7 @@ class Courier:
         self._woken.set()
 
     async def stop(self) -> None:
-        """After what is under way."""
+        """Stop, once the delivery under way has ended."""
         self._is_stopping = True
         self._woken.set()
 

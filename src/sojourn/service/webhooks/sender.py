@@ -19,7 +19,7 @@ from .guard import Guard, RefusedError, Target
 
 TIMEOUT_S = 15
 MOST_ANSWER_BYTES = 64 * 1024
-"""Of a receiver's answer; nobody reads it, and beyond that the connection is given up."""
+"""Bytes of a receiver's answer, which is not used; a longer one ends the connection."""
 KEPT_TEXT = 200
 
 
@@ -79,7 +79,7 @@ class Sender:
             try:
                 return await self._exchange(line, headers, body)
             except (OSError, EOFError, h11.RemoteProtocolError):
-                pass  # it was closed while nobody looked; a message may come twice, it is never lost
+                pass  # it was closed since its last use; a message may be sent twice, it is never lost
         elif line is not None:
             line.close()
         return await self._exchange(await self._open(target), headers, body)

@@ -21,7 +21,7 @@ def new_secret() -> str:
 
 
 def key_of(secret: object) -> bytes:
-    """The key in a secret; `ConfigError` if it is none."""
+    """The key in a secret; `ConfigError` if it is not a valid one."""
     if isinstance(secret, str) and secret.startswith(PREFIX):
         try:
             key = b64decode(secret[len(PREFIX) :], validate=True)
@@ -29,7 +29,7 @@ def key_of(secret: object) -> bytes:
             key = b""
         if FEWEST_BYTES <= len(key) <= MOST_BYTES:
             return key
-    raise ConfigError(  # without the value: it may be one, with a slip of the pen
+    raise ConfigError(  # without the value: it may be a secret with a typing error
         f"secret is not {PREFIX} and {FEWEST_BYTES} to {MOST_BYTES} bytes in base64; leave it out, and one is made"
     )
 

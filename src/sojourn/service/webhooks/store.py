@@ -19,7 +19,7 @@ from ...errors import FormatError
 FILE = "webhooks.sqlite"
 VERSION = 1
 MOST_DEAD = 10_000
-"""Dead letters per webhook; beyond that the oldest go, and the log of the service says so."""
+"""Dead letters kept per webhook; beyond that the oldest are removed, and the log of the service says so."""
 
 TABLES = """
 CREATE TABLE webhooks (

@@ -106,7 +106,7 @@ def kept_settings(files: Files, checkpoint: str) -> Settings | None:
 
 
 def checked_settings(files: Files, checkpoint: str) -> Settings:
-    """What the checkpoint of a stream says of itself; `ConfigError` if it is none, or another version's."""
+    """What a checkpoint says of its stream; `ConfigError` if it is no checkpoint, or one of another version."""
     kept = kept_settings(files, checkpoint)
     if kept is None:
         raise ConfigError(f"{checkpoint!r} is not the checkpoint of a Sojourn stream: there is no {FILE} in it")

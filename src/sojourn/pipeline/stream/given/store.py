@@ -72,18 +72,9 @@ class Logs:
     def _segment(self, name: str, number: int) -> Segment:
         segment = _cache.get(number)
         if segment is None:
-            segment = Segment.from_bytes(self._shapes[name], self._data(number), number)
+            segment = Segment.from_bytes(self._shapes[name], nearby().or_saved(number, self._segments), number)
             _cache.add(segment)
         return segment
-
-    def _data(self, number: int) -> bytes:
-        found = nearby().get(number)
-        if found is not None:
-            return found
-        saved = self._segments.getValue((number,))
-        if saved is None:
-            raise RuntimeError(f"segment {number} is not in the state")
-        return bytes(saved[0])
 
     def save(self, logs: Mapping[str, Kept]) -> None:
         new = {name: _head(kept) for name, kept in logs.items()}

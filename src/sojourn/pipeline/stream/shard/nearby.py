@@ -12,6 +12,7 @@ from collections import OrderedDict
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pyspark import SparkFiles
 
@@ -32,6 +33,16 @@ class Nearby:
             return None if self._folder is None else self._file(self._folder, number).read_bytes()
         return None
 
+    def or_saved(self, number: int, segments: Any) -> bytes:
+        """A segment: from its file or, if there is none, from the state."""
+        found = self.get(number)
+        if found is not None:
+            return found
+        saved = segments.getValue((number,))
+        if saved is None:
+            raise RuntimeError(f"segment {number} is not in the state")
+        return bytes(saved[0])
+
     def put(self, number: int, data: bytes) -> None:
         """Written elsewhere and renamed: a process that is killed leaves no half of a file."""
         if self._folder is None or number in self._written or len(data) > self._limit:
@@ -47,7 +58,7 @@ class Nearby:
             self.drop(next(iter(self._written)))
 
     def drop(self, number: int) -> None:
-        """Whoever has written it."""
+        """Remove a file, whichever process has written it."""
         self._size -= self._written.pop(number, 0)
         if self._folder is not None:
             with suppress(OSError):

@@ -104,13 +104,7 @@ class SparkStore:
         return {rule: Head(tuple(segments), pending, wake_at) for rule, segments, pending, wake_at in rules}
 
     def segment(self, number: int) -> bytes:
-        found = self._nearby.get(number)
-        if found is not None:
-            return found
-        saved = self._segments.getValue((number,))
-        if saved is None:
-            raise RuntimeError(f"segment {number} is not in the state")
-        return bytes(saved[0])
+        return self._nearby.or_saved(number, self._segments)
 
     def save(self, old: Heads, new: Heads, added: dict[int, bytes]) -> None:
         for number in numbers_of(old) - numbers_of(new):
