@@ -14,7 +14,6 @@ import pytest
 from pyarrow import parquet
 
 from cli.command import Ended, sojourn
-from replay.logs import write_orders, write_rule
 from sojourn import SourceError
 from sojourn.cli.replay.outputs import Outputs
 from sojourn.pipeline.files.drafts import Disk
@@ -24,11 +23,7 @@ from sojourn.pipeline.report import Report
 WRITTEN = ("--out", "outcomes", "--summary", "s.json", "--report", "r.html")
 
 
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_orders(tmp_path)
-    write_rule(tmp_path)
+pytestmark = pytest.mark.usefixtures("orders_here")
 
 
 def replay(*arguments: object, events: str = "orders.parquet") -> Ended:

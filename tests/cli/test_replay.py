@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from cli.command import Ended, sojourn
-from replay.logs import DAY, order_events, orders, write_orders, write_rule
+from replay.logs import DAY, order_events, orders, write_rule
 from replay.page import parsed, section, table
 from sojourn.pipeline import local_replay
 from sojourn.pipeline.results.compare import differences
@@ -43,11 +43,7 @@ SUMMARY = {
 }
 
 
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_orders(tmp_path)
-    write_rule(tmp_path)
+pytestmark = pytest.mark.usefixtures("orders_here")
 
 
 def replay(*arguments: object, events: str = "orders.parquet", rule: str = "paid.toml") -> Ended:

@@ -13,7 +13,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from cli.command import Ended, sojourn
-from replay.logs import order_events, orders, write_orders, write_rule
+from replay.logs import order_events, orders, write_rule
 from replay.plain import plain
 from sojourn import Rule, SourceError
 from sojourn.pipeline.files.source import Source
@@ -29,11 +29,7 @@ from sojourn.pipeline.spark.replay import SparkReplay
 BAD = "order,event,at,region\na,ordered,2020-01-01,north\n,paid,2020-01-02,\na\na,paid,2020-01-03,\nb,ordered,soon,\n"
 
 
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_orders(tmp_path)
-    write_rule(tmp_path)
+pytestmark = pytest.mark.usefixtures("orders_here", "spark")
 
 
 def replay(*arguments: object, events: str = "orders.parquet", engine: str = "spark") -> Ended:

@@ -12,16 +12,12 @@ import pytest
 from pyarrow import parquet
 
 from cli.command import Ended, sojourn
-from replay.logs import write_orders, write_rule
+from replay.logs import write_rule
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "summary.md"
 
 
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_orders(tmp_path)
-    write_rule(tmp_path)
+pytestmark = pytest.mark.usefixtures("orders_here")
 
 
 def replay(*arguments: object) -> Ended:

@@ -8,9 +8,27 @@ from sojourn.clock import NS_PER_MS
 from sojourn.timer.drivers import ReaperThread
 
 if TYPE_CHECKING:
+    from concurrency.scheduler import Stage
     from concurrency.world import World
 
 HOUR_MS = 3_600_000
+
+
+class Points:
+    """A world in which some of what happens is a decision point."""
+
+    def __init__(self, stage: Stage, at: frozenset[str]) -> None:
+        self.stage, self.at = stage, at
+        self._begun: set[object] = set()
+
+    def point(self, what: str) -> None:
+        if what in self.at and (what != "call" or self._has_begun()):
+            self.stage.point(what)
+
+    def _has_begun(self) -> bool:
+        """Whether the actor has done something already; its first call begins at a decision anyway."""
+        actor = self.stage.current
+        return actor in self._begun or bool(self._begun.add(actor))
 
 
 class CooperativeLock:

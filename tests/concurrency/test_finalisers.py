@@ -57,6 +57,13 @@ def collect_at(nth: int, operation: Callable[[], object], finaliser: Callable[[]
         gc.set_threshold(*thresholds)
 
 
+def ran_inside(nth: int, operation: Callable[[], object], finaliser: Callable[[], object]) -> bool:
+    """The same; whether that came before the end of the operation."""
+    ran: list[bool] = []
+    collect_at(nth, lambda: (operation(), ran.append(False)), lambda: (ran.append(True), finaliser()))
+    return ran[0]
+
+
 def collect_after(function: str, nth: int, operation: Callable[[], object], finaliser: Callable[[], object]) -> None:
     """Run the operation with a garbage collection where the nth call of the function allocates its answer."""
     calls = 0

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from concurrency.test_finalisers import collect_at, little_to_collect  # noqa: F401
+from concurrency.test_finalisers import little_to_collect, ran_inside  # noqa: F401
 from hub.scene import Scene
 from sojourn import all_of
 from support import Build
@@ -43,23 +43,12 @@ def is_inside(nth: int, build: Build, step: str, finaliser: str, remember: str |
     scene.hub.signal("k", "b")
     for name in "xyz":
         scene.hub.wait(["k", name], all_of("a", "b"), 100, id=name, callback=scene.note)
-    ran: list[bool] = []
-    inside: list[bool] = []
-
-    def finalise() -> None:
-        ran.append(True)
-        FINALISERS[finaliser](scene)
-
-    def act() -> None:
-        STEPS[step](scene)
-        inside.append(bool(ran))
-
-    collect_at(nth, act, finalise)
+    is_there = ran_inside(nth, lambda: STEPS[step](scene), lambda: FINALISERS[finaliser](scene))
     scene.check()
     scene.hub.close()
     assert (scene.hub.pending, scene.hub.timer.size, scene.errors) == (0, 0, [])
     assert len(scene.told) == len({wait for wait, *_ in scene.told}) == sum(scene.counts())
-    return inside[0]
+    return is_there
 
 
 @pytest.mark.usefixtures("little_to_collect")

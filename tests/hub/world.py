@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from concurrency.scheduler import Body, Program, Stage, explore
-from concurrency.world import CooperativeLock, TurnClock
+from concurrency.stand_ins import CooperativeLock, Points, TurnClock
 from hub.scene import ROOMS, check
 from sojourn.errors import HubFullError, PurgatoryClosedError
 from sojourn.hub import _blocking, _core, _signals, _wait
@@ -62,13 +62,14 @@ class OddKey(NamedTuple):
         return isinstance(other, OddKey) and self.name == other.name
 
 
-class World:
+class World(Points):
     """Keys "k" and "l"; waits have names. After a run, `check` proves that it all adds up."""
 
     key: Callable[[str], Hashable] = staticmethod(str)
 
     def __init__(self, stage: Stage, build: Build, at: frozenset[str], options: dict[str, Any]) -> None:
-        self.stage, self.build, self.at, self._options = stage, build, at, options
+        super().__init__(stage, at)
+        self.build, self._options = build, options
         self.lock = CooperativeLock(self)
         self.clock = TurnClock(self)
         self.errors: list[BaseException] = []
@@ -84,20 +85,10 @@ class World:
         self.is_closed = False
         self.remembers = "remember" in options
         self.expectations: list[Body] = []
-        self._begun: set[object] = set()
         self.hub: Any = None
 
     def open(self) -> None:
         self.hub = ROOMS[self.build].Hub("world", timer=self.timer, shards=2, on_error=self._note, **self._options)
-
-    def point(self, what: str) -> None:
-        if what in self.at and (what != "call" or self._has_begun()):
-            self.stage.point(what)
-
-    def _has_begun(self) -> bool:
-        """Whether the actor has done something already; its first call begins at a decision anyway."""
-        actor = self.stage.current
-        return actor in self._begun or bool(self._begun.add(actor))
 
     def _note(self, wait: object, error: BaseException) -> None:
         self.errors.append(error)

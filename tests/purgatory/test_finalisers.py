@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from concurrency.test_finalisers import collect_at, little_to_collect  # noqa: F401
+from concurrency.test_finalisers import collect_at, little_to_collect, ran_inside  # noqa: F401
 from purgatory.scene import Scene
 from support import Build
 
@@ -42,24 +42,13 @@ def is_inside(nth: int, build: Build, step: str, finaliser: str) -> bool:
     scene = Scene(build)
     for name in "xyz":
         scene.watched(name, "k", name)
-    ran: list[bool] = []
-    inside: list[bool] = []
-
-    def finalise() -> None:
-        ran.append(True)
-        FINALISERS[finaliser](scene)
-
-    def act() -> None:
-        STEPS[step](scene)
-        inside.append(bool(ran))
-
-    collect_at(nth, act, finalise)
+    is_there = ran_inside(nth, lambda: STEPS[step](scene), lambda: FINALISERS[finaliser](scene))
     scene.check()
     scene.purgatory.close(cancel_pending=True)
     scene.check()
     assert scene.counts() == (0, 0)
     assert all(scene.told.count(f"{name} cancellation") <= 1 for name in "xyz")
-    return inside[0]
+    return is_there
 
 
 @pytest.mark.usefixtures("little_to_collect")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from concurrency.scheduler import Body, Program, Stage, explore
-from concurrency.world import CooperativeLock, TurnClock
+from concurrency.stand_ins import CooperativeLock, Points, TurnClock
 from purgatory.scene import ROOMS, check, owed_tries
 from sojourn.errors import PurgatoryClosedError
 from sojourn.purgatory import _operation, _watchers
@@ -151,11 +151,12 @@ PURGATORIES = {build: type("Purgatory", (Told, ROOMS[build].Purgatory), {}) for 
 ACTRESSES = {build: type("Operation", (Actress, ROOMS[build].DelayedOperation), {}) for build in BUILDS}
 
 
-class World:
+class World(Points):
     """Two keys, "k" and "l"; operations have names. After a run, `check` proves that it all adds up."""
 
     def __init__(self, stage: Stage, build: Build, at: frozenset[str], *, hashed: bool = False) -> None:
-        self.stage, self.build, self.at = stage, build, at
+        super().__init__(stage, at)
+        self.build = build
         self.lock = CooperativeLock(self)
         self.clock = TurnClock(self)
         self.errors: list[BaseException] = []
@@ -173,7 +174,6 @@ class World:
         """The call that each actor is in."""
         self.owed = 0
         """Tries that were left to the timer."""
-        self._begun: set[object] = set()
         self.purgatory: Any = None
         self.last: Actor = lambda world: None
         """What to do when all actors are done, before the check."""
@@ -181,15 +181,6 @@ class World:
     def open(self) -> None:
         self.purgatory = PURGATORIES[self.build]("world", timer=self.timer, shards=2, on_error=self._note)
         self.purgatory.world = self
-
-    def point(self, what: str) -> None:
-        if what in self.at and (what != "call" or self._has_begun()):
-            self.stage.point(what)
-
-    def _has_begun(self) -> bool:
-        """Whether the actor has done something already; its first call begins at a decision anyway."""
-        actor = self.stage.current
-        return actor in self._begun or bool(self._begun.add(actor))
 
     def _note(self, operation: object, error: BaseException) -> None:
         (self.stumbled if isinstance(error, StumbleError) else self.errors).append(error)
