@@ -65,30 +65,23 @@ class OwnedFolder:
         """Build the state and go on in a new segment; return the one with which the recovery began."""
         recovered = recover(self.files, self._owner, index=self.index, most=self._most)
         self.state, self.torn_bytes = recovered.state, recovered.tail.torn_bytes
-        self._warn_of(recovered.tail.torn_bytes, recovered.damaged_snapshots)
+        if self.torn_bytes:
+            left_out = f"{self.torn_bytes} bytes that nobody was answered for are left out"
+            self._log("warning", f"the last write was cut off; {left_out}")
+        for damage in recovered.damaged_snapshots:
+            self._log("warning", f"passed over a snapshot: {damage}")
         self.stamps = Stamps(self.timer.clock, self.state.last_stamp, max_step_ms)
         self.log = Log(self.files, recovered.position, sync)
         self.log.start_segment(self.now_ms(), self.state.next_number)
         return recovered.snapshot or 1
 
-    def _warn_of(self, torn_bytes: int, damaged_snapshots: list[str]) -> None:
-        if torn_bytes or damaged_snapshots:
-            import logging  # noqa: PLC0415  (only a hub with something to say pays for it)
-
-            logger = logging.getLogger("sojourn.durable")
-            if torn_bytes:
-                logger.warning(
-                    "%s: the last write was cut off; %d bytes that nobody was answered for are left out",
-                    self.files,
-                    torn_bytes,
-                )
-            for damage in damaged_snapshots:
-                logger.warning("%s: passed over a snapshot: %s", self.files, damage)
-
     def _report(self, error: BaseException) -> None:
-        import logging  # noqa: PLC0415
+        self._log("error", str(error) or repr(error))
 
-        logging.getLogger("sojourn.durable").error("%s: %s", self.files, str(error) or repr(error))
+    def _log(self, level: str, said: str) -> None:
+        import logging  # noqa: PLC0415  (only a hub with something to say pays for it)
+
+        getattr(logging.getLogger("sojourn.durable"), level)("%s: %s", self.files, said)
 
     def now_ms(self) -> int:
         return self.stamps.now_ms()
