@@ -152,6 +152,39 @@ def test_a_changed_row_is_noticed_and_the_log_believed(tmp_path: Path) -> None:
     hub.close()
 
 
+@pytest.mark.parametrize("column", ["seq", "plan", "opened_at", "deadline", "within_ms"])
+def test_a_changed_entry_of_a_plain_wait_is_noticed_too(tmp_path: Path, column: str) -> None:
+    with hub_in(tmp_path) as hub:
+        hub.wait_many(["a", "b"], "paid", 1_000)
+    (tmp_path / f"{NAME}-sum").unlink()  # as if it had not been closed
+    with sqlite3.connect(tmp_path / NAME) as db:
+        assert db.execute(f"UPDATE by_key SET {column} = {column} + 8 WHERE key = 'b'").rowcount == 1
+    db.close()
+    with hub_in(tmp_path) as hub:
+        with pytest.raises(sj.StorageError, match="is made anew from the log: ask again"):
+            hub.signal("b", "paid")
+        assert hub.signal_many([("a", "paid"), ("b", "paid")]) == 2
+
+
+def test_a_key_leads_to_what_its_wait_is_now_plain_or_not(tmp_path: Path) -> None:
+    kept = [("plain", {}), ("id", {"id": "w"}), ("payload", {"payload": 7}), ("extended", {}), ("shifted", {})]
+    with hub_in(tmp_path) as hub:
+        opened = {name: hub.wait(name, "paid", 1_000, **options) for name, options in kept}
+        opened["first"] = opened["second"] = hub.wait(["first", "second"], "paid", 1_000)
+    with hub_in(tmp_path) as hub:
+        hub.extend("#4", 3_000)
+        hub.shift(key_prefix="shifted", by=2_000)
+    with hub_in(tmp_path) as hub:
+        assert not hub._engine.state.waits
+        found = {name: hub.list(name)[0] for name in opened}
+        assert {name: (wait.id, wait.keys, wait.payload) for name, wait in found.items()} == {
+            name: (wait.id, wait.keys, wait.payload) for name, wait in opened.items()
+        }
+        later = {name: wait.deadline - opened[name].deadline for name, wait in found.items()}
+        assert later == dict.fromkeys(opened, 0) | {"extended": 2_000, "shifted": 2_000}
+        hub._engine.state.check()
+
+
 def test_a_kill_while_the_index_is_written_leaves_the_old_one(tmp_path: Path) -> None:
     fill(tmp_path)
     index = Index(str(tmp_path / NAME))

@@ -46,6 +46,24 @@ MUTANTS = [
         "        if False:\n",
     ),
     Mutant(
+        "entries of keys are not checked",
+        f"{ROOM}/index/index.py",
+        "elif key_crc(key, seq, shifts, plan, opened_at, deadline, within_ms) != crc:",
+        "elif False:",
+    ),
+    Mutant(
+        "a key leads to what its wait was",
+        f"{ROOM}/index/index.py",
+        '            self._put_keys("REPLACE", chunk, shifts)\n',
+        "",
+    ),
+    Mutant(
+        "a wait with an id is taken for a plain one",
+        f"{ROOM}/index/rows.py",
+        "not given_id is cancelled_at is payload",
+        "not cancelled_at is payload",
+    ),
+    Mutant(
         "a row counts though its wait has changed",
         f"{ROOM}/index/cold.py",
         "if seq not in waits and seq not in changed and",

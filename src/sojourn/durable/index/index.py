@@ -18,6 +18,7 @@ import threading
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -27,9 +28,9 @@ from ..state.due import MINUTE_MS
 from ..state.wait import Row
 from ..state.where import Where, marks
 from .filter import Filter
-from .rows import CHUNK, ID, Found, boot, checksum, chunks, fields, texts
+from .rows import CHUNK, ID, Found, boot, checksum, chunks, fields, key_crc, key_fields, texts
 
-FORMAT = 1
+FORMAT = 2
 CACHE_KIB = 65_536
 SMALLEST_FILTER = 4_096
 MINUTES_CHUNK = 20_000
@@ -47,7 +48,10 @@ CREATE TABLE waits (
 );
 CREATE INDEX by_due ON waits (due, seq, plan);
 CREATE INDEX by_cancelled ON waits (seq) WHERE cancelled;
-CREATE TABLE by_key (key TEXT, seq INTEGER, PRIMARY KEY (key, seq)) WITHOUT ROWID;
+CREATE TABLE by_key (
+    key TEXT, seq INTEGER, shifts INTEGER, plan INTEGER, opened_at INTEGER, deadline INTEGER, within_ms INTEGER,
+    crc INTEGER, PRIMARY KEY (key, seq)
+) WITHOUT ROWID;
 CREATE TABLE by_id (id TEXT, seq INTEGER, PRIMARY KEY (id, seq)) WITHOUT ROWID;
 CREATE TABLE parts (n INTEGER PRIMARY KEY, type INTEGER, crc INTEGER, body BLOB);
 CREATE TABLE cancels (n INTEGER PRIMARY KEY, stamp INTEGER, seqs BLOB);
@@ -162,7 +166,18 @@ class Index:
 
     def on_keys(self, keys: Sequence[str]) -> list[Found]:
         """Those who wait on these keys; one who waits on several of them may be there more than once."""
-        return self._by("FROM by_key JOIN waits USING (seq) WHERE key IN ({})", keys)
+        plain, others = list[Found](), list[int]()
+        for chunk in chunks(keys):
+            entries = self._ask(f"SELECT * FROM by_key WHERE key IN ({marks(chunk)})", chunk)
+            for key, seq, shifts, plan, opened_at, deadline, within_ms, crc in entries:
+                if crc is None:
+                    others.append(seq)
+                elif key_crc(key, seq, shifts, plan, opened_at, deadline, within_ms) != crc:
+                    raise self._broken(f"is damaged at wait #{seq}")
+                else:
+                    row = [seq, None, (key,), plan, opened_at, deadline, within_ms, None, None, None, None]
+                    plain.append(Found(seq, shifts, row))
+        return plain + self.of_seqs(others)
 
     def of_id(self, given_id: str) -> list[Found]:
         return self._by("FROM by_id JOIN waits USING (seq) WHERE id IN ({})", [given_id])
@@ -303,26 +318,36 @@ class Index:
     def _unwritable(self, error: Exception) -> DiskError:
         return DiskError(f"{self.path or 'the index'} cannot be written: {error}; make room, or see to the disk")
 
-    def put(self, rows: Iterable[Row], shifts: int, how: str = "REPLACE") -> None:
-        """Keep rows that may be there already: their keys and ids are."""
+    def put(self, rows: Iterable[Row], shifts: int) -> None:
+        """Keep rows that may be there already: their ids are."""
         for chunk in chunks(rows):
-            self._write_many(f"{how} INTO waits VALUES (?, ?, ?, ?, ?, ?, ?)", [fields(row, shifts) for row in chunk])
+            self._put_waits("REPLACE", chunk, shifts)
+            self._put_keys("REPLACE", chunk, shifts)
 
     def put_new(self, rows: Sequence[Row], shifts: int) -> None:
         """Keep rows that are not there yet."""
         self.filter.add(text for row in rows for text in texts(row))
-        self.put(rows, shifts, "INSERT")
-        keys, ids = _keys_and_ids(rows)
-        for sql, pairs in (("INSERT INTO by_key VALUES (?, ?)", keys), ("INSERT INTO by_id VALUES (?, ?)", ids)):
-            for chunk in chunks(pairs):
-                self._write_many(sql, chunk)
+        self._put_waits("INSERT", rows, shifts)
+        self._put_keys("INSERT", rows, shifts)
+        for chunk in chunks(_ids(rows)):
+            self._write_many("INSERT INTO by_id VALUES (?, ?)", chunk)
+
+    def _put_waits(self, how: str, rows: Sequence[Row], shifts: int) -> None:
+        for chunk in chunks(rows):
+            self._write_many(f"{how} INTO waits VALUES (?, ?, ?, ?, ?, ?, ?)", [fields(row, shifts) for row in chunk])
+
+    def _put_keys(self, how: str, rows: Sequence[Row], shifts: int) -> None:
+        """In order: so neighbours are written together."""
+        entries = sorted((entry for row in rows for entry in key_fields(row, shifts)), key=itemgetter(0, 1))
+        for chunk in chunks(entries):
+            self._write_many(f"{how} INTO by_key VALUES (?, ?, ?, ?, ?, ?, ?, ?)", chunk)
 
     def remove(self, seqs: Iterable[int]) -> None:
         for chunk in chunks(seqs):
             rows = [row for _, _, row in self.of_seqs(chunk)]
-            keys, ids = _keys_and_ids(rows)
+            keys = sorted((key, row[0]) for row in rows for key in row[2])
             self._write_many("DELETE FROM by_key WHERE key = ? AND seq = ?", keys)
-            self._write_many("DELETE FROM by_id WHERE id = ? AND seq = ?", ids)
+            self._write_many("DELETE FROM by_id WHERE id = ? AND seq = ?", _ids(rows))
             self._write_many("DELETE FROM waits WHERE seq = ?", [(row[0],) for row in rows])
 
     def finish(self, mark: Mark, parts: Iterable[tuple[int, bytes]], cancels: Iterable[tuple[int, array[int]]]) -> None:
@@ -371,7 +396,6 @@ class Index:
             self._db.executemany(sql, rows)
 
 
-def _keys_and_ids(rows: Sequence[Row]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """With their numbers, in order: so neighbours are written together."""
-    keys = sorted((key, row[0]) for row in rows for key in row[2])
-    return keys, sorted((row[1], row[0]) for row in rows if row[1] is not None)
+def _ids(rows: Sequence[Row]) -> list[tuple[str, int]]:
+    """With their numbers, in order."""
+    return sorted((row[1], row[0]) for row in rows if row[1] is not None)

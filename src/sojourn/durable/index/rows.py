@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from struct import Struct
 from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
@@ -23,6 +24,8 @@ CHUNK = 500
 MOST_READ = 2**20
 ID = "\0"
 """Stands before ids in the filter, which has keys too."""
+pack_numbers = Struct("<6q").pack
+NO_NUMBERS = (None,) * 6
 
 
 def wait_row(wait: Wait) -> Row:
@@ -71,6 +74,22 @@ def fields(row: Row, shifts: int) -> tuple[Any, ...]:
     """A row as the index keeps it: number, instant, plan, shifts in it, whether cancelled, checksum, JSON."""
     text = r.json_bytes(row)
     return (row[0], instant_of(row), row[3], shifts, row[7] is not None, crc32(text), text.decode())
+
+
+def key_fields(row: Row, shifts: int) -> list[tuple[Any, ...]]:
+    """What the index keeps for each key of a row: the number. Of a plain wait, everything, so that one look is enough.
+
+    Plain is what has one key and times, and nothing else: no id, no payload, nothing that has happened to it.
+    """
+    seq, given_id, keys, *numbers, cancelled_at, payload, progress, ended = row
+    if len(keys) > 1 or not given_id is cancelled_at is payload is progress is ended is None:
+        return [(key, seq, *NO_NUMBERS) for key in keys]
+    (key,) = keys
+    return [(key, seq, shifts, *numbers, key_crc(key, seq, shifts, *numbers))]
+
+
+def key_crc(key: str, seq: int, shifts: int, plan: int, opened_at: int, deadline: int, within_ms: int) -> int:
+    return crc32(key.encode(), crc32(pack_numbers(seq, shifts, plan, opened_at, deadline, within_ms)))
 
 
 def texts(row: Row) -> Iterator[str]:
