@@ -364,9 +364,21 @@ MUTANTS = [
     # Ends
     Mutant(
         "those who wait for what is untold are left behind",
-        f"{ROOM}/engine.py",
-        "return sorted((*self.state.waits.made().values(), *self.state.untold.values()), key=lambda wait: wait.deadline)",
-        "return sorted(self.state.waits.made().values(), key=lambda wait: wait.deadline)",
+        f"{ROOM}/left.py",
+        "self.held = {**state.waits.made(), **state.untold}",
+        "self.held = {**state.waits.made()}",
+    ),
+    Mutant(
+        "what nobody has looked at is left out when a hub is closed",
+        f"{ROOM}/left.py",
+        "return self.listed() if len(self.held) == self._count else self",
+        "return self.listed()",
+    ),
+    Mutant(
+        "waits come out of the folder pending that were cancelled when it was closed",
+        f"{ROOM}/left.py",
+        "        self.end = end\n        return self\n",
+        "        return self\n",
     ),
     Mutant(
         "a forked child keeps the folder",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import groupby
@@ -37,7 +37,7 @@ class AsyncDurableHub(DurableFace, AsyncStoredHub[Wait]):  # type: ignore[misc]
         self._coroutines = Coroutines()
         self._writer = ThreadPoolExecutor(1, f"sojourn-log-{name}")
 
-    def close(self, *, cancel_pending: bool = False) -> builtins.list[Wait]:  # type: ignore[override]
+    def close(self, *, cancel_pending: bool = False) -> Sequence[Wait]:  # type: ignore[override]
         left = super().close(cancel_pending=cancel_pending)
         self._writer.shutdown()
         return left

@@ -21,6 +21,7 @@ from ..hub._ending import call_all
 from ..hub._plan import refused
 from ..timer._fork import refuse_in_child, resting_on_timers
 from .commit import Committer, Request, call_each
+from .left import Left
 from .log import records as r
 from .log.files import Files
 from .log.writer import Sync
@@ -142,10 +143,10 @@ class Engine(OwnedFolder):
         except (DiskError, PurgatoryClosedError):
             pass  # it has been reported, and is tried again; or there is nothing more to do
 
-    def close(self) -> list[Wait]:
-        """Stop; return what is pending, and stays so in the folder."""
+    def close(self) -> Left | None:
+        """Stop; return what is pending, and stays so in the folder. None if this was closed before, or elsewhere."""
         if not self._is_open or os.getpid() != self._pid:
-            return []
+            return None
         try:
             self.committer.submit(Request(self._close))
             with self._lock:
@@ -153,7 +154,7 @@ class Engine(OwnedFolder):
         except StorageError as error:
             self._report(error)
         except PurgatoryClosedError:
-            return []  # somebody else was quicker
+            return None  # somebody else was quicker
         finally:
             self._is_open = False
             self._upkeep.join()
@@ -162,16 +163,19 @@ class Engine(OwnedFolder):
                 if self._bring_in_all():
                     self.state.cold = None  # so that pending waits can still be read after the close
                 self._let_go()
-        return self.left()
+        return self._left()
 
-    def left_in_memory(self) -> list[Wait]:
-        """Pending waits, soonest deadline first; if there are very many, only those that somebody holds."""
-        self.look(lambda state: self._bring_in_all())
-        return self.look(lambda state: sorted(state.waits.made().values(), key=lambda wait: (wait.deadline, wait.seq)))
+    def left(self) -> Left:
+        """What is pending now."""
 
-    def left(self) -> list[Wait]:
-        """What is pending, or has ended and is not told yet, soonest deadline first: all of which there is a `Wait`."""
-        return sorted((*self.state.waits.made().values(), *self.state.untold.values()), key=lambda wait: wait.deadline)
+        def found(state: State) -> Left:
+            self._bring_in_all()
+            return self._left()
+
+        return self.look(found)
+
+    def _left(self) -> Left:
+        return Left(self.files, self._owner, self.state, self.log.position)
 
     def tell_all(self) -> None:
         """Tell everything that has ended, however much; until the disk fails, if it does."""

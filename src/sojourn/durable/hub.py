@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, cast
 
 from .._arguments import check_name, check_whole, not_to_be_copied
@@ -193,22 +193,24 @@ class DurableFace(Callbacks):
             )
         )
 
-    def close(self, *, cancel_pending: bool = False) -> builtins.list[Wait]:
+    def close(self, *, cancel_pending: bool = False) -> Sequence[Wait]:
         """Stop, and let go of the folder, in which waits stay pending; or cancel them first. Returns those that were.
 
-        With more than 10,000 that nobody has looked at, only the others: `pending` says how many there are.
+        That is a list. With more than 10,000 that nobody has looked at, it is a sequence of the same length that reads
+        these from the folder whenever somebody goes through it: until the folder is opened again, at least.
         Whoever waits for one of them in this process is told so, with an error.
         """
+        before = None
         if cancel_pending and self._engine._is_open:
-            left = self._engine.left_in_memory()
+            before = self._engine.left()
             self._engine.submit(self._verbs.cancel_where(None, "", False))
             self._engine.tell_all()
-            stranded = self._engine.close()
-        else:
-            stranded = left = self._engine.close()
+        left = self._engine.close()
         self._timer.close()
-        strand(stranded, self.name)
-        return left
+        if left is None:
+            return []
+        strand([*left.held.values()], self.name)
+        return (left if before is None else before.seen_at(left.place)).handed_out()
 
     def incidents(self) -> builtins.list[Incident]:
         """What was done to many at once: clocks stopped and resumed, deadlines shifted and shifted back; in order."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOVE_MOST = 1_000
 """Waits that leave memory, and that come in before they are due, with one group."""
 BRING_IN_MOST = 10_000
-"""Waits that nobody has looked at, of the index too, that are made when a hub is closed, to be returned."""
+"""Waits that nobody has looked at, of the index too, that are made when a hub is closed: more stay in the folder."""
 CROWD_WAIT_S = 0.05
 """How long a group waits for upkeep when much more has changed than it follows; if twice as much, until it is done."""
 LEAD_MS = 10_000
