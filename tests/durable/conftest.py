@@ -14,6 +14,12 @@ def scene() -> Scene:
     return Scene()
 
 
+@pytest.fixture
+def in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With SOJOURN_TEST_MEMORY=0, too: for tests that say where segments end, or look at what is in memory."""
+    monkeypatch.setattr("durable.scene.MEMORY", {})
+
+
 @pytest.fixture(autouse=True)
 def what_was_told_is_what_the_law_says(tmp_path: Path) -> Iterator[None]:
     """Every test ends with a replay of what its hubs have written."""

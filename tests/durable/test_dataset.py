@@ -160,6 +160,7 @@ def test_compact_beside_the_owner_converts_what_is_sealed_and_says_who_has_the_r
     assert done.removed == []
 
 
+@pytest.mark.usefixtures("in_memory")  # it says which segments there are
 def test_compact_without_an_owner_converts_all_and_removes_what_is_old() -> None:
     scene = Scene(segment_bytes=500)
     for i in range(10):

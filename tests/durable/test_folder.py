@@ -34,6 +34,7 @@ def on_disk(files: FaultyFiles, folder: Path) -> Path:
 # Inspection
 
 
+@pytest.mark.usefixtures("in_memory")  # it says which segments there are
 def test_a_folder_is_described(scene: Scene) -> None:
     scene.hub.register(SHIPPED)
     scene.hub.wait_many(["a", "b"], rule="shipped")
@@ -159,6 +160,7 @@ def test_a_whole_folder_needs_no_repair(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.usefixtures("in_memory")  # it says which segments there are
 def test_what_is_whole_behind_the_damage_is_salvaged_and_the_rest_listed(scene: Scene, tmp_path: Path) -> None:
     scene.hub.wait("a", "paid", 1_000, id="first")
     scene.hub.wait("b", "paid", 1_000, id="lost")
@@ -219,6 +221,19 @@ def test_the_data_set_of_the_time_before_the_damage_is_salvaged_too(tmp_path: Pa
     verified = sj.durable.verify(tmp_path / "new")
     assert verified.is_same
     assert verified.checked > 10
+
+
+def test_a_rule_from_behind_the_damage_is_known_when_the_rest_is_verified(tmp_path: Path) -> None:
+    scene = Scene()
+    scene.hub.wait("a", "paid", 1_000, id="lost")
+    scene.hub.wait("b", "packed", 1_000)
+    scene.hub.close()
+    scene.files.flip(segment_name(1), scene.files.contents[segment_name(1)].index(b'"lost"'))
+    scene.is_damaged = True
+    salvage(scene.files, tmp_path / "new")
+    with sj.Hub("new", data=tmp_path / "new", clock=scene.clock) as hub:
+        hub.wait("c", "packed", 10)  # the same condition: no record has to say it again
+    check_verified(tmp_path / "new")
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -171,6 +171,7 @@ def test_exact_values_survive(scene: Scene) -> None:
     assert hub.signal("k", "coin", value=Decimal("0.2")) == 1
 
 
+@pytest.mark.usefixtures("in_memory")  # to bring a wait in may need a segment
 def test_a_signal_that_a_rule_cannot_read_is_refused_before_anything_is_written(scene: Scene) -> None:
     scene.hub.wait("k", rule=FUNDED)
     before = len(scene.files.journal)

@@ -50,6 +50,7 @@ def test_what_a_dead_process_wrote_is_synced_before_anybody_relies_on_it(scene: 
     assert list(state.ids) == ["w"]
 
 
+@pytest.mark.usefixtures("in_memory")  # it says which segments there are
 def test_a_snapshot_of_a_segment_that_was_started_anew_does_not_count(scene: Scene) -> None:
     scene.hub.wait("k", "paid", 1_000, id="first")
     scene.files.failing = {"sync": errno.EIO}
@@ -66,6 +67,7 @@ def test_a_snapshot_of_a_segment_that_was_started_anew_does_not_count(scene: Sce
     scene.check()
 
 
+@pytest.mark.usefixtures("in_memory")  # it says which segments there are
 def test_a_snapshot_keeps_the_order_in_which_ids_are_forgotten(scene: Scene) -> None:
     scene.hub.wait("k", "paid", 1_000, id="first")
     scene.hub.signal("k", "paid")
@@ -115,6 +117,7 @@ def test_a_snapshot_that_finds_no_room_leaves_none_of_it_behind() -> None:
     assert not [name for name in scene.files.names() if name.endswith(".draft")]
 
 
+@pytest.mark.usefixtures("in_memory")  # it says which segments there are
 def test_a_reader_that_saw_what_failed_reads_again(scene: Scene) -> None:
     scene.hub.wait("k", "paid", 1_000)
     reader = Reader(scene.files, scene.clock)
@@ -127,6 +130,7 @@ def test_a_reader_that_saw_what_failed_reads_again(scene: Scene) -> None:
     assert [(outcome.number, outcome.outcome) for outcome in reader.outcomes()] == [(1, "expired")]
 
 
+@pytest.mark.usefixtures("in_memory")  # it says which segments there are
 def test_segments_that_go_while_somebody_reads_are_gone_and_not_missing(scene: Scene) -> None:
     for _ in range(3):
         scene.hub.wait("k", "paid", 1)

@@ -49,11 +49,10 @@ def segment_tables(
 
 
 def known_plans(files: Files) -> Plans:
-    """The rules in converted segments; and those in snapshots, if the beginning of the log is gone."""
+    """The rules in converted segments, and those in snapshots: the beginning of the log may be gone, or damaged."""
     plans: Plans = {}
-    there = layout(files)
     done = archive.parts(files)
-    for segment in there.snapshots if min([*done, *there.segments], default=1) > 1 else ():
+    for segment in layout(files).snapshots:
         if (head := head_of(files, segment)) is not None:
             plans |= {number: Rule.from_toml(toml) for number, toml in head[1]}
     for names in done.values():
