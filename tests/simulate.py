@@ -7,14 +7,16 @@ hub that is killed and restarted, on a disk that fails. A failure says its seed.
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from random import SystemRandom
+from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -23,27 +25,50 @@ from purgatory.simulation import simulate as run_program
 from sojourn.kafka.simulation import Simulation, harsh_plan
 
 
-def run_crashes(seed: int) -> None:
+def run_programs(seeds: Iterable[int]) -> Iterator[int]:
+    for seed in seeds:
+        yield seed
+        run_program(seed)
+
+
+def run_clusters(seeds: Iterable[int]) -> Iterator[int]:
+    for seed in seeds:
+        yield seed
+        Simulation(harsh_plan(seed)).run()
+
+
+def run_crashes(seeds: Iterable[int]) -> Iterator[int]:
+    """One folder for all, and garbage is looked for after many: either would take as long as the programs do."""
     logging.disable()  # there is much to say
-    crash(seed)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    with TemporaryDirectory() as folder:
+        for seed in seeds:
+            yield seed
+            crash(seed, folder)
+            if not seed % COLLECT_EVERY:
+                gc.collect()
 
 
-def run_cluster(seed: int) -> None:
-    Simulation(harsh_plan(seed)).run()
-
-
-RUNS: dict[str, Callable[[int], object]] = {"programs": run_program, "clusters": run_cluster, "crashes": run_crashes}
-CHUNK = {"programs": 5_000, "clusters": 100, "crashes": 100}
+COLLECT_EVERY = 100
+RUNS: dict[str, Callable[[Iterable[int]], Iterator[int]]] = {
+    "programs": run_programs,
+    "clusters": run_clusters,
+    "crashes": run_crashes,
+}
+CHUNK = {"programs": 5_000, "clusters": 100, "crashes": 500}
 
 
 def run_chunk(what: str, first: int, end: int) -> str | None:
     """What the first seed that fails has to say, if one does."""
-    for seed in range(first, end):
-        try:
-            RUNS[what](seed)
-        except Exception as failure:
-            again = f"python -m tests.simulate {what} 1 --seed {seed}"
-            return f"seed {seed}: {type(failure).__name__}: {failure}\nagain: {again}"
+    seed = first
+    try:
+        for seed in RUNS[what](range(first, end)):  # noqa: B007  (the one that is being run)
+            pass
+    except Exception as failure:
+        again = f"python -m tests.simulate {what} 1 --seed {seed}"
+        return f"seed {seed}: {type(failure).__name__}: {failure}\nagain: {again}"
     return None
 
 

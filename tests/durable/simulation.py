@@ -1,8 +1,9 @@
 """Random programs for a durable hub, with crashes, held to what was answered: `simulate(seed)`.
 
 The process dies at any operation on a file, the power fails and takes what was not synced, the disk fills up and fails,
-the wall clock is set; segments are so small that snapshots and retention happen all the time. Beside it run models of
-what has happened: more than one while nobody can know whether an interrupted call did.
+the wall clock is set; segments are so small that snapshots and retention happen all the time, at once or between later
+calls. Beside it run models of what has happened: more than one while nobody can know whether an interrupted call did.
+Each program dies at least once. Most are a few calls long: so there can be a million of them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any
 import sojourn as sj
 from durable.faulty_files import FaultyFiles, Killed, disk_after, some_of_it
 from durable.model import RULES, Asked, Model, Operation, in_memory, look
-from durable.scene import WALL_MS, picture
+from durable.scene import WALL_MS, check_verified, picture
+from durable.spare_index import spare_indexes
 from sojourn.durable import Reader, Told
 from sojourn.durable.index.cold import MEMORY, WAIT_BYTES
 from sojourn.durable.log.records import GRACE_OVER
@@ -30,16 +32,44 @@ from sojourn.testing import ManualClock
 KEYS = ("a", "aa", "b", "c")
 KINDS = ("paid", "packed", "void", "beat", "ack")
 MAX_STEP_MS = 3_600_000
+VERIFIED = 0.02
+"""The share of programs whose log is replayed by the pipeline at the end: it takes longer than a program."""
+SHORT, LONG = (2, 8), (10, 40)
+"""Steps of a program. Whatever goes wrong mostly does so in a short one; some take longer to come to it."""
 
 
-def simulate(seed: int) -> World:
-    """A program with its crashes; `AssertionError` if something is not as it was promised."""
-    with tempfile.TemporaryDirectory() as folder:
+def simulate(seed: int, folder: str | None = None) -> World:
+    """A program with its crashes; `AssertionError` if something is not as it was promised.
+
+    `folder` is for the file of an index. Whoever runs many programs has one for all of them: making it would take
+    longer than a program does.
+    """
+    if folder is None:
+        with tempfile.TemporaryDirectory() as new:
+            return simulate(seed, new)
+    with spare_indexes():
         world = World(seed, os.path.join(folder, "index.db"))
-        for _ in range(world.random.randrange(10, 40)):
+        for _ in range(world.random.randrange(*world.steps)):
             world.step()
+        if not world.crashes:
+            world.crash([])
         world.end()
-    return world
+        return world
+
+
+class Later:
+    """Work that a hub would do in a thread beside its calls: done between two of them, or when somebody waits."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work: Callable[[], None] | None = work
+
+    def is_alive(self) -> bool:
+        return self._work is not None
+
+    def join(self, timeout_s: float | None = None) -> None:
+        work, self._work = self._work, None
+        if work is not None:
+            work()
 
 
 class World:
@@ -47,6 +77,7 @@ class World:
 
     def __init__(self, seed: int, index_path: str = "") -> None:
         self.random = random = Random(seed)
+        self.steps = LONG if random.random() < 0.02 else SHORT
         self.remember = random.choice((None, None, 60))
         self.options: dict[str, Any] = {
             "remember": self.remember,
@@ -60,12 +91,15 @@ class World:
         }
         self.is_watched = random.random() < 0.1
         """Whether everything is compared after each step; otherwise only what is answered, and all after each start."""
+        self.is_late = random.random() < 0.5
+        """Whether upkeep is done between later calls, and not at once."""
+        self.is_verified = random.random() < VERIFIED
         self.grace = random.choice((0, 0, 100))
         self.compared = 8 if self.remember and self.grace else 11
         """Columns of outcomes. Of signals of one instant, held in a grace and then recalled, any may be the last one
         that was needed: outcome and times are the same, words are not."""
         self.files, self.clock = FaultyFiles(), ManualClock(wall_ms=WALL_MS)
-        self.files.index_path = self.index_path = random.choice(("", index_path))
+        self.files.index_path = self.index_path = random.choice(("", "", index_path))
         self.models = [Model([], self.remember)]
         self.told: dict[int, Told] = {}
         """What the reader has been told, by number."""
@@ -77,20 +111,23 @@ class World:
         self.crashes = self.restarts = 0
         self.down_from = WALL_MS
         """Since when nobody runs, or did until the last start."""
-        self.reader = Reader(self.files)
+        self.reader: Reader | None = None
+        self.forget_index()
         self.open()
 
     # Steps
 
     def step(self) -> None:
         random = self.random
-        if random.random() < 0.12:
+        if random.random() < 0.15:
             self.files.kill_after = random.randrange(12)
         elif random.random() < 0.06:
             self.break_disk()
         elif random.random() < 0.4:
             self.files.room, self.files.failing = None, {}
         self.attempt(random.choice(self.verbs()))
+        if random.random() < 0.4:
+            self.attempt(self.hub._engine._upkeep.join)
         if random.random() < 0.05:
             self.restart()
         elif random.random() < 0.04:
@@ -255,24 +292,30 @@ class World:
         self.down_from = self.hub.now_ms()
         self.bury()
         self.files.room, self.files.failing = None, {}
-        possible = [model.operations for model in self.models]
+        done = [model.operations for model in self.models]
+        unanswered = [*filter(None, [interrupted, *([operation] for operation in self.failed)])]
+        possible = [[*operations, *more] for operations in done for more in ([], *unanswered)]
         if self.random.random() < 0.5:
-            if self.options["sync"] == "os":
-                possible = [operations[:n] for operations in possible for n in range(self.safe, len(operations) + 1)]
+            if self.options["sync"] == "os":  # of what was not synced, the beginning is there
+                possible += [operations[:n] for operations in done for n in range(self.safe, len(operations))]
                 self.told, self.last = {}, 0
             self.files = disk_after(self.files.base, self.files.journal, some_of_it(self.random.randrange(2**32)))
             self.files.index_path = self.index_path
-            with suppress(FileNotFoundError):
-                os.remove(self.index_path)  # of another boot: it would be thrown away
-            self.reader = Reader(self.files)
+            self.forget_index()
+            self.reader = None
         self.clock.advance(self.random.choice((0, 0, 40, 300)))
-        alternatives: list[list[Operation]] = [[], interrupted, *([operation] for operation in self.failed)]
-        self.open([[*operations, *more] for operations in possible for more in alternatives])
+        self.open(possible)
+
+    def forget_index(self) -> None:
+        """It is of another boot, or of another program: it would be thrown away."""
+        for end in ("", "-sum", "-journal") if self.index_path else ():
+            with suppress(FileNotFoundError):
+                os.remove(f"{self.index_path}{end}")
 
     def bury(self) -> None:
         """What goes with a process. An index that it was writing is rolled back by the next one."""
         self.hub.timer.close()
-        self.hub._engine.index._db.close()
+        self.hub._engine.index.give_back()
         self.files.process_dies()
 
     def open(self, possible: list[list[Operation]] | None = None) -> None:
@@ -292,6 +335,8 @@ class World:
             if not self.is_dead:
                 break
             self.bury()
+        if self.is_late:
+            self.do_upkeep_later(self.hub._engine._upkeep)
         if possible is not None:
             now_ms = self.hub.now_ms()
             self.models = [
@@ -300,7 +345,16 @@ class World:
             ]
         self.failed = []
         self.safe = min(len(model.operations) for model in self.models)
-        self.attempt(self.signal_late if self.grace else self.check)
+        if self.grace:
+            self.attempt(self.signal_late)
+        elif self.crashes or self.restarts or self.is_watched:
+            self.attempt(self.check)
+
+    def do_upkeep_later(self, upkeep: Any) -> None:
+        def begin(work: Callable[[], None]) -> None:
+            upkeep._working = Later(work)
+
+        upkeep._in_background, upkeep._begin = True, begin
 
     def end(self) -> None:
         """With a disk that works, everything comes to its end."""
@@ -312,6 +366,8 @@ class World:
         self.check()
         assert self.hub.pending == 0
         self.hub.close()
+        if self.is_verified:
+            check_verified(self.files)
 
     # What was promised
 
@@ -322,6 +378,7 @@ class World:
         engine.state.check()
         assert picture(engine.state) == picture(state)
         if self.is_watched:
+            self.reader = self.reader or Reader(self.files)
             beside = self.reader._state()
             assert self.hub.stats().is_failing or picture(beside) == picture(state)
         self.read_outcomes()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from durable.faulty_files import Chooser, all_of_it, disk_after, none_of_it, some_of_it
@@ -64,11 +66,11 @@ def test_the_running_state_is_the_one_that_the_log_gives(seed: int) -> None:
     scene.check()
 
 
-@pytest.mark.parametrize("first", range(0, 200, 20))
-def test_programs_with_crashes_keep_what_they_answered(first: int) -> None:
+@pytest.mark.parametrize("first", range(0, 1_000, 100))
+def test_programs_with_crashes_keep_what_they_answered(first: int, tmp_path: Path) -> None:
     """More of them with `make crashes N=1000000`."""
-    for seed in range(first, first + 20):
+    for seed in range(first, first + 100):
         try:
-            simulate(seed)
+            simulate(seed, str(tmp_path))
         except Exception as failure:
             raise AssertionError(f"seed {seed}: {failure}") from failure
