@@ -97,3 +97,14 @@ def test_few_are_a_list(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     left = scene.hub.close()
     assert isinstance(left, list)
     assert in_order(left) == EXPECTED
+
+
+def test_what_has_ended_and_is_not_told_yet_is_left_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sojourn.durable.engine.TELL_MOST", 1)
+    monkeypatch.setattr("sojourn.durable.engine.TELL_MOST_AT_ONCE", 1)
+    scene = Scene()
+    waits = scene.hub.wait_many(KEYS[:10], "paid", 1_000)
+    assert scene.hub.cancel_where(key_prefix="k") == 10
+    left = scene.hub.close()
+    assert left == [wait for wait in waits if not wait.done()]
+    assert len(left) > 5
