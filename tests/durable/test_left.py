@@ -26,7 +26,7 @@ def scene(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Sc
     scene.hub.shift(key_prefix="k1", by=500)
     scene.hub.signal("k7", "paid")
     scene.reopen()
-    monkeypatch.setattr("sojourn.durable.engine.BRING_IN_MOST", 10)
+    monkeypatch.setattr("sojourn.durable.owned_folder.BRING_IN_MOST", 10)
     return scene
 
 
@@ -93,7 +93,7 @@ def test_what_the_folder_has_let_go_of_is_an_error_and_not_left_out(scene: Scene
 
 
 def test_few_are_a_list(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sojourn.durable.engine.BRING_IN_MOST", COUNT)
+    monkeypatch.setattr("sojourn.durable.owned_folder.BRING_IN_MOST", COUNT)
     left = scene.hub.close()
     assert isinstance(left, list)
     assert in_order(left) == EXPECTED
