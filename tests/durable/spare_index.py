@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sojourn.durable import engine
+from sojourn.durable import owned_folder
 from sojourn.durable.index import index as module
 from sojourn.durable.index.index import FORMAT, SCHEMA, SETTINGS, Index
 from sojourn.durable.index.rows import boot
@@ -62,9 +62,9 @@ def _new() -> sqlite3.Connection:
 @contextmanager
 def spare_indexes() -> Iterator[None]:
     """Hubs have such an index meanwhile."""
-    usual = engine.Index, module.SMALLEST_FILTER
-    engine.Index, module.SMALLEST_FILTER = SpareIndex, SMALL_FILTER  # type: ignore[misc]
+    usual = owned_folder.Index, module.SMALLEST_FILTER
+    owned_folder.Index, module.SMALLEST_FILTER = SpareIndex, SMALL_FILTER  # type: ignore[misc]
     try:
         yield
     finally:
-        engine.Index, module.SMALLEST_FILTER = usual  # type: ignore[misc]
+        owned_folder.Index, module.SMALLEST_FILTER = usual  # type: ignore[misc]
