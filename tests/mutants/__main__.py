@@ -142,7 +142,7 @@ def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
 def copy_tree(place: Path) -> Path:
     """A copy of what is needed, compiled parts included."""
     skipped = shutil.ignore_patterns("__pycache__", "mutants")
-    for folder in ("src", "tests", "examples"):
+    for folder in ("src", "tests", "examples", "docs"):
         shutil.copytree(ROOT / folder, place / folder, ignore=skipped)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy2(ROOT / name, place / name)
