@@ -109,5 +109,5 @@ class Left(Sequence[Wait]):
 def count_of(state: State) -> int:
     """How many waits have not been told to have ended, wherever they are."""
     cold = state.cold
-    swept = 0 if cold is None else sum(len(cold._counting(sweep.seqs)) for sweep in cold.cancels)
+    swept = 0 if cold is None else sum(len(cold.counting(sweep.seqs)) for sweep in cold.cancels)
     return state.pending + len(state.untold) + swept

@@ -132,7 +132,7 @@ class Cold:
             self._bring_in(self.index.of_id(given_id))
 
     def of_seqs(self, seqs: Iterable[int]) -> None:
-        if asked := self._counting(seqs):
+        if asked := self.counting(seqs):
             self._bring_in(self.index.of_seqs(asked))
 
     def where(self, where: Where) -> None:
@@ -175,9 +175,9 @@ class Cold:
 
     def _counts(self, seq: int) -> bool:
         """Whether the row of that number, if there is one, is what the wait is."""
-        return bool(self._counting((seq,)))
+        return bool(self.counting((seq,)))
 
-    def _counting(self, seqs: Iterable[int]) -> list[int]:
+    def counting(self, seqs: Iterable[int]) -> list[int]:
         """Those whose rows, if there are any, are what the waits are."""
         waits, untold, changed, frozen = self._state.waits, self._state.untold, self.changed, self.frozen
         return [
@@ -186,7 +186,7 @@ class Cold:
 
     def _bring_in(self, found: list[Found]) -> None:
         rows = {seq: (shifts, row) for seq, shifts, row in found}
-        for seq in self._counting(rows):
+        for seq in self.counting(rows):
             self._enter(seq, *rows[seq])
 
     def _enter(self, seq: int, shifts: int, row: list[Any]) -> None:
@@ -219,7 +219,7 @@ class Cold:
 
     def seqs(self, where: Where) -> array[int]:
         """Those that are only in the index, and pending."""
-        found = self._counting(self.index.seqs(where))
+        found = self.counting(self.index.seqs(where))
         return array("q", [seq for seq in found if not self._is_cancelled(seq)] if self.cancels else found)
 
     def by_plan(self) -> Counter[int]:
