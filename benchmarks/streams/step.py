@@ -32,7 +32,7 @@ PARTS = {
     "packing": ("pack.py", "payloads"),
     "finding what is kept of the keys": ("segment.py", "find"),
     "bringing it together, in order": ("groups.py", "together"),
-    "the law": ("judge.py", "judge"),
+    "the law": ("judge.py", "endings"),
     "telling outcomes": ("decide.py", "_outcomes"),
     "what is to be kept": ("decide.py", "_kept"),
     "segments: merging, compressing, naming": ("segment.py", "replace"),

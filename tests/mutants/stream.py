@@ -48,7 +48,24 @@ MUTANTS = [
     ),
     Mutant("files outlive their segments", PROCESSOR, "            self._nearby.drop(number)\n", ""),
     Mutant("what is in a file is asked for", NEARBY, "        if found is not None:\n", "        if False:\n"),
-    Mutant("what is nothing is kept for ever", SEGMENT, "        if is_first:\n", "        if False:\n"),
+    Mutant(
+        "what is nothing is kept for ever",
+        SEGMENT,
+        "np.flatnonzero(_holds_something(kept))",
+        "np.arange(kept.num_rows)",
+    ),
+    Mutant(
+        "what a merged segment had replaced counts again",
+        SEGMENT,
+        "_NOWHERE) for other in newer)])",
+        "_NOWHERE) for other in newer[1:])])",
+    ),
+    Mutant(
+        "segments that only take away are never merged",
+        SEGMENT,
+        "return max(len(self), sum(map(len, self.replaced.values())))",
+        "return len(self)",
+    ),
     Mutant("segments are read from the first", SEGMENT, "[start + place for start", "[place for start"),
     # Rules that come and go
     Mutant(

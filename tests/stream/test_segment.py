@@ -58,7 +58,7 @@ def dues_of(kept: pa.RecordBatch) -> dict[str, int]:
 def test_the_newest_word_on_a_key_counts_however_segments_were_merged(seed: int) -> None:
     random = Random(seed)
     model: dict[str, int | None] = {}
-    kept = Kept(SHAPE, [])
+    kept, saved = Kept(SHAPE, []), {}
     for _ in range(40):
         keys = [str(key) for key in random.sample(range(200), random.choice([1, 2, 5, 30, 120]))]
         watermark = random.choice([0, 0, 3])
@@ -73,10 +73,13 @@ def test_the_newest_word_on_a_key_counts_however_segments_were_merged(seed: int)
         touched = {key: random.choice([None, *range(10)]) for key in {*keys, *dues_of(found.kept)}}
         model |= touched
         kept = kept.replace(found.taken, rows(touched))
+        saved |= kept.added
         if random.random() < 0.3:  # read again by someone who has seen none of it
-            kept = Kept(SHAPE, [Segment(segment.kept, segment.number) for segment in kept.segments])
+            kept = Kept(
+                SHAPE, [Segment.from_bytes(SHAPE, saved[segment.number], segment.number) for segment in kept.segments]
+            )
         assert kept.next_due == min((due for due in model.values() if due is not None), default=NEVER)
-        sizes = [len(segment) for segment in kept.segments]
+        sizes = [segment.size for segment in kept.segments]
         assert all(older >= 2 * newer for older, newer in pairwise(sizes))
         assert set(kept.added) <= {segment.number for segment in kept.segments}
 
@@ -86,6 +89,18 @@ def test_when_nothing_is_kept_there_is_no_segment() -> None:
     assert len(kept.segments) == 1
     found = kept.find(asked(["1"]), 0)
     assert not kept.replace(found.taken, rows({"1": None})).segments
+
+
+def test_what_goes_key_by_key_leaves_few_segments_which_make_room() -> None:
+    there: dict[str, int | None] = {str(key): 7 for key in range(100)}
+    kept = Kept(SHAPE, []).replace([], rows(there))
+    for key in list(there):
+        del there[key]
+        kept = kept.replace(kept.find(asked([key]), 0).taken, rows({key: None}))
+        assert len(kept.segments) <= 8
+        found = [dues_of(part) for part in kept.valid_rows()]
+        assert {key: due for part in found for key, due in part.items()} == there
+    assert sum(map(len, kept.segments)) < 10
 
 
 def test_a_step_that_is_repeated_gives_the_same_number_and_other_steps_give_others() -> None:

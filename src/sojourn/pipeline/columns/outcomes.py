@@ -28,28 +28,32 @@ def outcome_table(
     operation_id: pa.Array | None = None,
     as_of: int | None = None,
     time: pa.DataType = S.TIME,
+    *,
+    is_coded: bool = True,
 ) -> pa.Table:
-    """A row for each operation, as `schema.DECIDED`, coded.
+    """A row for each operation, as `schema.DECIDED`: if it is coded, with dictionaries for texts that come again.
 
     `key` and, where operations have ids of their own, `operation_id` are in the order of the operations. `as_of` is the
     end of the log that the verdicts are of.
     """
+    texts = _repeated if is_coded else _spelled_out
     columns = {
         S.OPERATION_ID: _operation_ids(rule, key, operations) if operation_id is None else _texts_of(operation_id),
-        S.RULE: _repeated(np.zeros(len(key), np.int32), [rule.name]),
+        S.RULE: texts(np.zeros(len(key), np.int32), [rule.name]),
         S.KEY: _texts_of(key),
         S.OPENED_AT: _times(operations.opened_at, time),
         S.DEADLINE: _times(verdicts.deadline, time),
-        S.OUTCOME: _repeated(verdicts.ending, S.ENDINGS),
+        S.OUTCOME: texts(verdicts.ending, S.ENDINGS),
         S.AT: _times(np.where(verdicts.ending == PENDING, NEVER, verdicts.at), time),
         S.WAITED_MS: pa.array(verdicts.at - operations.opened_at),
         S.MET_AT: _times(verdicts.met_at, time),
-        S.DECIDED_BY: _repeated(*verdicts.decided_by),
-        S.MISSING: _repeated(*verdicts.missing),
+        S.DECIDED_BY: texts(*verdicts.decided_by),
+        S.MISSING: texts(*verdicts.missing),
         S.CANCELLED_AT: pa.nulls(len(key), time) if rule.cancels is None else _times(verdicts.cancelled_at, time),
-        S.AS_OF: _times(np.full(len(key), NEVER if as_of is None else as_of), time),
+        S.AS_OF: pa.nulls(len(key), time) if as_of is None else _times(np.full(len(key), as_of), time),
     }
-    schema = S.coded(S.with_times(S.DECIDED, time))
+    schema = S.with_times(S.DECIDED, time)
+    schema = S.coded(schema) if is_coded else schema
     return pa.table([columns[field.name] for field in schema], schema=schema)
 
 
@@ -68,6 +72,14 @@ def _repeated(codes: NDArray[Any], texts: Sequence[str]) -> pa.DictionaryArray:
         codes = np.append(names.indices.to_numpy(), 0)[codes]
     indices = pa.array(codes.astype(np.int32, copy=False), mask=is_null if is_null.any() else None)
     return pa.DictionaryArray.from_arrays(indices, names.dictionary)
+
+
+def _spelled_out(codes: NDArray[Any], texts: Sequence[str]) -> pa.Array:
+    """The same, as texts."""
+    is_null = codes < 0
+    if is_null.all():
+        return pa.nulls(len(codes), pa.string())
+    return pa.array(texts, pa.string()).take(pa.array(codes, mask=is_null if is_null.any() else None))
 
 
 def _operation_ids(rule: Rule, key: pa.Array, operations: Operations) -> pa.ChunkedArray:

@@ -3,6 +3,8 @@
     operations = openings(rule, events)              # those that events open; or given(events, ...), from elsewhere
     verdicts = judge(rule, events, operations)       # how each ends, given the events there are
 
+`judge` is `endings`, then `in_words`: who has no use for the words on all operations asks for those on some.
+
 `Events` are rows sorted by group (all that one operation may look at: the events of its key), then time; their order
 within an instant does not matter. `Operations` and `Verdicts` are columns too, in the same order as each other.
 Everything here is NumPy over whole columns, some of it compiled to one pass (`passes`, `search`); Python runs once for
@@ -26,7 +28,10 @@ from .judge import EXPIRED as EXPIRED
 from .judge import NOTHING as NOTHING
 from .judge import PENDING as PENDING
 from .judge import CodedTexts as CodedTexts
+from .judge import Endings as Endings
 from .judge import Verdicts as Verdicts
+from .judge import endings as endings
+from .judge import in_words as in_words
 from .judge import judge as judge
 from .openings import all_opening_rows as all_opening_rows
 from .openings import given as given

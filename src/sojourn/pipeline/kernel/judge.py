@@ -23,6 +23,8 @@ NOTHING = -1
 """The code of a missing text."""
 
 Evidences = Mapping[Leaf, Evidence]
+Times = Mapping[Leaf, Ints]
+"""By leaf, when it comes to hold, for each operation."""
 
 
 class CodedTexts(NamedTuple):
@@ -53,6 +55,17 @@ class Verdicts(NamedTuple):
     cancelled_at: Ints
 
 
+class Endings(NamedTuple):
+    """When and how operations end, as in `Verdicts`, before it is put into words: `known` is what that takes."""
+
+    ending: NDArray[np.int8]
+    at: Ints
+    deadline: Ints
+    met_at: Ints
+    cancelled_at: Ints
+    known: Evidences
+
+
 def judge(
     rule: Rule, events: Events, operations: Operations, lanes: Lanes | None = None, as_of: int | None = None
 ) -> Verdicts:
@@ -60,10 +73,16 @@ def judge(
 
     No event, and no opening, is stamped later than `as_of`.
     """
+    return in_words(rule, endings(rule, events, operations, lanes, as_of))
+
+
+def endings(
+    rule: Rule, events: Events, operations: Operations, lanes: Lanes | None = None, as_of: int | None = None
+) -> Endings:
     lanes = lanes or Lanes(rule, events)
     known = {leaf: evidence(leaf, lanes, events, operations) for leaf in rule.leaves}
-    count = len(operations.group)
-    met_at = _holds_from(rule.until, known, count)
+    times = {leaf: of_leaf.holds_from for leaf, of_leaf in known.items()}
+    met_at = _holds_from(rule.until, times, len(operations.group))
     cancelled_at = _cancelled_at(rule, events, operations, lanes)
     chains = Chains(lanes[rule.keeps_alive], events, operations) if rule.keeps_alive is not None else None
     deadline = operations.deadline if chains is None else chains.deadline()
@@ -71,14 +90,22 @@ def judge(
     if chains is not None:
         cancelled = np.flatnonzero(ending == CANCELLED)
         deadline[cancelled] = chains.deadline_at(cancelled, at[cancelled])
+    return Endings(ending, at, deadline, met_at, cancelled_at, known)
+
+
+def in_words(rule: Rule, ended: Endings, chosen: Ints | None = None) -> Verdicts:
+    """The verdicts on these operations; on all of them if none are chosen."""
+    these = slice(None) if chosen is None else chosen
+    ending, at = ended.ending[these], ended.at[these]
+    times = {leaf: known.holds_from[these] for leaf, known in ended.known.items()}
     return Verdicts(
         ending,
         at,
-        deadline,
-        met_at,
-        _decided_by(rule, ending, known, count),
-        _missing(rule, ending, at, known),
-        cancelled_at,
+        ended.deadline[these],
+        ended.met_at[these],
+        _decided_by(rule, ending, times),
+        _missing(rule, ending, at, ended.known, chosen),
+        ended.cancelled_at[these],
     )
 
 
@@ -111,12 +138,12 @@ def _cancelled_at(rule: Rule, events: Events, operations: Operations, lanes: Lan
     return times
 
 
-def _holds_from(condition: Condition, known: Evidences, count: int) -> Ints:
+def _holds_from(condition: Condition, known: Times, count: int) -> Ints:
     """When a condition comes to hold, from when its leaves do: `law.holds_at`."""
     if isinstance(condition, Never):
         return np.full(count, NEVER)
     if not isinstance(condition, Group):
-        return known[condition].holds_from
+        return known[condition]
     times = [_holds_from(part, known, count) for part in condition.parts]
     if condition.needed == 1:
         return np.asarray(np.minimum.reduce(times))
@@ -125,16 +152,16 @@ def _holds_from(condition: Condition, known: Evidences, count: int) -> Ints:
     return np.sort(np.stack(times, axis=1), axis=1)[:, condition.needed - 1]
 
 
-def _decided_by(rule: Rule, ending: NDArray[np.int8], known: Evidences, count: int) -> CodedTexts:
+def _decided_by(rule: Rule, ending: NDArray[np.int8], known: Times) -> CodedTexts:
     texts = ["deadline", rule.cancels or "", *(leaf.kind for leaf in rule.leaves)]
     codes = (ending == CANCELLED).astype(np.int64)
     completed = ending == COMPLETED
-    codes[completed] = _decisive(rule.until, known, rule.places, count)[completed] + 2
+    codes[completed] = _decisive(rule.until, known, rule.places, len(ending))[completed] + 2
     codes[ending == PENDING] = NOTHING
     return CodedTexts(codes, texts)
 
 
-def _decisive(condition: Condition, known: Evidences, places: Mapping[Leaf, int], count: int) -> Ints:
+def _decisive(condition: Condition, known: Times, places: Mapping[Leaf, int], count: int) -> Ints:
     """The index of the leaf that made a condition hold: `law.decisive_kind`. Meaningless where it does not hold."""
     if not isinstance(condition, Group):
         return np.full(count, NOTHING if isinstance(condition, Never) else places[condition])
@@ -146,7 +173,7 @@ def _decisive(condition: Condition, known: Evidences, places: Mapping[Leaf, int]
     return decisive
 
 
-def _missing(rule: Rule, ending: NDArray[np.int8], at: Ints, known: Evidences) -> CodedTexts:
+def _missing(rule: Rule, ending: NDArray[np.int8], at: Ints, known: Evidences, operations: Ints | None) -> CodedTexts:
     """What was still missing at the end of those that did not complete, or is; a text is made once for each state."""
     codes = np.full(len(ending), NOTHING)
     if rule.keeps_alive is not None:
@@ -158,7 +185,8 @@ def _missing(rule: Rule, ending: NDArray[np.int8], at: Ints, known: Evidences) -
     if not rule.leaves:
         codes[chosen] = 0
         return CodedTexts(codes, [_missing_text(rule.until, (), {})])
-    progress = {leaf: known[leaf].have(chosen, at[chosen]) for leaf in rule.leaves}
+    asked = chosen if operations is None else operations[chosen]
+    progress = {leaf: known[leaf].have(asked, at[chosen]) for leaf in rule.leaves}
     codes[chosen], states = distinct([have for have, _ in progress.values()])
     texts = [_missing_text(rule.until, state, progress) for state in states]
     return CodedTexts(codes, texts)

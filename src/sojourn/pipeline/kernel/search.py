@@ -20,7 +20,9 @@ Before = Callable[[Ints, Ints], Flags]
 
 MOST_ROWS = 2**31 - 1
 
-_DIGIT = 16
+_WORD = 63
+"""The bits of a number that is not negative."""
+
 _LONG_RUN = 64
 _FEW = 1 << 16
 
@@ -61,22 +63,23 @@ def order_by(major: NDArray[Any], minor: NDArray[Any]) -> Ints:
 def ascending(values: NDArray[Any]) -> Ints | None:
     """The places of the values in ascending order; None if they are in it already.
 
-    Equal ones stay as they are.
-    Where there are long runs, as in logs, NumPy merges them. Elsewhere its sort by digits, which it has for 16 bits,
-    takes half as long as comparing, even three times over.
+    Equal ones stay as they are. Where there are long runs, as in logs, NumPy merges them. Elsewhere it takes a fraction
+    of the time to sort numbers that hold the place, too: they need not be compared through their places, and many at
+    once are.
     """
     falls = int(np.count_nonzero(values[1:] < values[:-1]))
     if not falls:
         return None
     least = int(values.min())
-    bits = (int(values.max()) - least).bit_length()
-    if falls < len(values) // _LONG_RUN or bits > 3 * _DIGIT:
+    bits = (len(values) - 1).bit_length()
+    if falls < len(values) // _LONG_RUN or (int(values.max()) - least).bit_length() + bits > _WORD:
         return np.argsort(values, kind="stable")
-    whole = np.subtract(values, least, dtype=np.int64)
-    order = np.argsort(whole.astype(np.uint16), kind="stable")
-    for shift in range(_DIGIT, bits, _DIGIT):
-        order = order[np.argsort((whole >> shift).astype(np.uint16)[order], kind="stable")]
-    return order
+    numbers: Ints = np.subtract(values, least, dtype=np.int64)
+    numbers <<= bits
+    numbers |= np.arange(len(values))
+    numbers.sort()
+    numbers &= (1 << bits) - 1
+    return numbers
 
 
 def placed(codes: NDArray[Any], size: int, sequence: Ints | None = None) -> tuple[RowNumbers, Ints]:

@@ -18,7 +18,7 @@ from .files import Files
 FILE = "sojourn.json"
 """In a checkpoint: its settings, and the id of its stream."""
 
-FORMAT = 5
+FORMAT = 6
 """The version of the state's format."""
 
 Settings = dict[str, Any]

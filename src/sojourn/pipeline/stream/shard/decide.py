@@ -13,17 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...columns.outcomes import outcome_table, plain
+from ...columns.outcomes import outcome_table
 from ...kernel import (
     COMPLETED,
     EXPIRED,
     NEVER,
-    CodedTexts,
+    Endings,
     Lanes,
     Operations,
-    Verdicts,
+    endings,
     given,
-    judge,
+    in_words,
     openings,
 )
 from ...kernel.alive import Chains
@@ -77,22 +77,22 @@ def _decide_once(groups: Groups, watermark: int) -> Step:
     lanes = Lanes(shape.rule, events)
     opened, row = opened_operations(groups, lanes)
     operations = given(events, opened.group, opened.since, opened.since + opened.deadline - opened.opened_at)
-    verdicts = judge(shape.rule, events, operations, lanes)
-    is_told = verdicts.at < watermark
+    ended = endings(shape.rule, events, operations, lanes)
+    is_told = ended.at < watermark
     if shape.is_eager:
-        is_told |= verdicts.ending != EXPIRED
+        is_told |= ended.ending != EXPIRED
     if shape.rule.keeps_alive is not None:
         chains = Chains(lanes[shape.rule.keeps_alive], events, operations)
         opened = opened._replace(since=_alive_since(opened, chains, watermark))
     told = np.flatnonzero(is_told & (row >= 0))
-    outcomes = _outcomes(groups, opened, verdicts, is_told)
+    outcomes = _outcomes(groups, opened, ended, np.flatnonzero(is_told))
     if shape.rule.per == "first":
-        groups = with_ends(groups, opened.group[is_told], verdicts.at[is_told])
+        groups = with_ends(groups, opened.group[is_told], ended.at[is_told])
     is_settled = groups.at < watermark
     if shape.forgets_keys:
         is_settled &= ~is_next(groups, opened.group[is_told])
     rows = _spent(groups, is_settled, row[told], opened.ordinal[told])
-    return Step(outcomes, _kept(groups, lanes, watermark, opened, verdicts.at, ~is_told, rows, is_settled))
+    return Step(outcomes, _kept(groups, lanes, watermark, opened, ended.at, ~is_told, rows, is_settled))
 
 
 def opened_operations(groups: Groups, lanes: Lanes) -> tuple[Opened, Ints]:
@@ -149,23 +149,15 @@ def _alive_since(opened: Opened, chains: Chains, watermark: int) -> Ints:
     return since
 
 
-def _outcomes(groups: Groups, opened: Opened, verdicts: Verdicts, is_told: Flags) -> pa.Table:
+def _outcomes(groups: Groups, opened: Opened, ended: Endings, told: Ints) -> pa.Table:
     """The outcome table. When a condition would have been met after the end is not known yet, so it is not told."""
-    told = np.flatnonzero(is_told)
+    rule = groups.shape.rule
     group, opened_at, deadline, since, ordinal = (column[told] for column in opened)
-    ending, at = verdicts.ending[told], verdicts.at[told]
-    ended = Verdicts(
-        ending,
-        at,
-        verdicts.deadline[told],
-        np.where(ending == COMPLETED, at, NEVER),
-        CodedTexts(verdicts.decided_by.codes[told], verdicts.decided_by.texts),
-        CodedTexts(verdicts.missing.codes[told], verdicts.missing.texts),
-        verdicts.cancelled_at[told],
-    )
+    verdicts = in_words(rule, ended, told)
+    verdicts = verdicts._replace(met_at=np.where(verdicts.ending == COMPLETED, verdicts.at, NEVER))
     operations = Operations(group, opened_at, deadline, ordinal, since)
-    table = outcome_table(groups.shape.rule, operations, ended, groups.key.take(pa.array(group)), time=TIME)
-    return plain(table.select(OUTCOMES.names))
+    keys = groups.key.take(pa.array(group))
+    return outcome_table(rule, operations, verdicts, keys, time=TIME, is_coded=False).select(OUTCOMES.names)
 
 
 def _kept(

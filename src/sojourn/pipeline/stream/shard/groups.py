@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ...columns.normal import kernel_events
 from ...kernel import NEVER, UNREADABLE, Events
-from ...kernel.search import Flags, Ints
+from ...kernel.search import Flags, Ints, ascending
 from ...schema import AT, DEADLINE, KEY, KIND, OPENED_AT
 from .shape import DONE_UNTIL, EVENTS, HASH, IS_DONE, IS_SPENT, OPERATIONS, ORDINAL, ROW_DEADLINE, SINCE, Shape, nothing
 
@@ -95,7 +95,7 @@ class Groups:
         rows = dict(self.rows)
         if ROW_DEADLINE in rows:
             rows[ROW_DEADLINE] = pa.array(self._deadlines())
-        starts = np.searchsorted(self.group, np.arange(len(self.hash) + 1))
+        starts = np.append(0, np.cumsum(np.bincount(self.group, minlength=len(self.hash))))
         events = pa.RecordBatch.from_pydict(rows)
         return kernel_events(self.shape.plan, events, np.arange(len(self.group)), starts)
 
@@ -167,7 +167,8 @@ def _in_order(group: Ints, at: Ints, is_spent: Flags) -> Ints:
         first = int(at.min())
         span = 2 * (int(at.max()) - first + 1)
         if span * (int(group.max()) + 1) < 2**63:
-            return np.argsort(group * span + 2 * (at - first) + ~is_spent, kind="stable")
+            order = ascending(group * span + 2 * (at - first) + ~is_spent)
+            return np.arange(len(at)) if order is None else order
     return np.lexsort((~is_spent, at, group))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from ...columns.outcomes import outcome_table, plain
+from ...columns.outcomes import outcome_table
 from ...kernel import CANCELLED, NEVER, CodedTexts, Lanes, Operations, Verdicts, given, judge
 from ...schema import OUTCOMES
 from .decide import decide, opened_operations
@@ -29,8 +29,8 @@ def judged(groups: Groups, as_of: int) -> tuple[Operations, Verdicts]:
 def told(groups: Groups, operations: Operations, verdicts: Verdicts) -> pa.Table:
     """These operations as rows of an outcome table."""
     keys = groups.key.take(pa.array(operations.group))
-    table = outcome_table(groups.shape.rule, operations, verdicts, keys, time=TIME)
-    return plain(table.select(OUTCOMES.names))
+    table = outcome_table(groups.shape.rule, operations, verdicts, keys, time=TIME, is_coded=False)
+    return table.select(OUTCOMES.names)
 
 
 def ended_by_removal(groups: Groups, at: int) -> pa.Table:

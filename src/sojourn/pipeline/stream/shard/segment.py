@@ -1,21 +1,23 @@
 """What a shard keeps, as a log: segments that are never changed, of which a newer one replaces keys of older ones.
 
 A step appends one segment, with the keys it touched; segments of like size are merged, so that there are few, and each
-key is written again O(log keys) times. A segment is known by a number that is made from its bytes, from its rule and
-from the segments that were there when it was made. So whoever has seen one has it for good, and needs only those of a
-shard's segments that are new: a cache of them can be lost, late or ahead of the truth, but not wrong. And a step that
-is repeated gives the same bytes under the same number.
+key is written again O(log keys) times. A segment also says which places of older ones no longer count, so nobody has to
+look for them, and a key of which nothing is kept any more takes no row. It is known by a number that is made from its
+bytes, from its rule and from the segments that were there when it was made. So whoever has seen one has it for good,
+and needs only those of a shard's segments that are new: a cache of them can be lost, late or ahead of the truth, but
+not wrong. And a step that is repeated gives the same bytes under the same number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ...kernel import NEVER
 from ...kernel.search import Flags, Ints
@@ -23,32 +25,59 @@ from ...schema import KEY
 from .groups import Keys
 from .shape import DUE, EVENTS, HASH, IS_DONE, PENDING, Shape, nothing
 
+_REPLACED = pa.schema([("segment", pa.int64()), ("places", pa.list_(pa.int32()))])
+_NOTHING_REPLACED = nothing(_REPLACED)
+
+Places = NDArray[Any]
+
+_NOWHERE = np.zeros(0, np.int32)
+
 
 class Segment:
-    """Keys in the order of their hash, and what is kept of each: a row that holds nothing says that nothing is."""
+    """Keys in the order of their hash, and what is kept of each.
 
-    def __init__(self, kept: pa.RecordBatch, number: int = 0) -> None:
+    `replaced` has by the number of an older segment the places there that no longer count.
+    """
+
+    def __init__(self, kept: pa.RecordBatch, replaced: Mapping[int, Places], number: int = 0) -> None:
         self.kept = kept
+        self.replaced = replaced
         self.number = number
         self.hash: Ints = kept[HASH].to_numpy()
         self.due: Ints = kept[DUE].to_numpy()
-        self.replaced: dict[int, Ints] = {}
-        """By the number of a newer segment, the places here that it replaces: those that nothing in between does."""
 
     def __len__(self) -> int:
         return len(self.hash)
 
+    @property
+    def size(self) -> int:
+        """How much it says: of so many keys what is kept, or that it no longer is what it was."""
+        return max(len(self), sum(map(len, self.replaced.values())))
+
     @staticmethod
     def from_bytes(shape: Shape, data: bytes | pa.Buffer, number: int) -> Segment:
-        return Segment(pa.ipc.read_record_batch(_decompressed(data), shape.kept), number)
+        whole = _decompressed(data)
+        stream = pa.BufferReader(whole)
+        replaced = pa.ipc.read_record_batch(pa.ipc.read_message(stream), _REPLACED)
+        kept = pa.ipc.read_record_batch(pa.ipc.read_message(stream), shape.kept)
+        places = (lists.values.to_numpy() for lists in replaced["places"])
+        return Segment(kept, dict(zip(replaced["segment"].to_pylist(), places, strict=True)), number)
 
     def numbered(self, shape: Shape, others: Sequence[Segment]) -> tuple[Segment, pa.Buffer]:
         """The same under a number of its own, and its bytes."""
-        data = _compressed(self.kept.serialize())
+        data = _compressed(self._replaced_rows().serialize(), self.kept.serialize())
         named = sha256(f"{shape.id} {shape.kept} {[segment.number for segment in others]}\n".encode())
         named.update(data)
         number = int.from_bytes(named.digest()[:8]) >> 1
-        return Segment(self.kept, number), data
+        return Segment(self.kept, self.replaced, number), data
+
+    def _replaced_rows(self) -> pa.RecordBatch:
+        if not self.replaced:
+            return _NOTHING_REPLACED
+        ends = np.cumsum([0, *map(len, self.replaced.values())])
+        places = np.concatenate(list(self.replaced.values())).astype(np.int32)
+        lists = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(places))
+        return pa.RecordBatch.from_arrays([pa.array(list(self.replaced), pa.int64()), lists], schema=_REPLACED)
 
     def find(self, hashes: Ints, keys: pa.Array) -> Ints:
         """The place of each key, -1 if it is not here. O(keys * log(places)); keys of equal hash are told apart."""
@@ -66,12 +95,6 @@ class Segment:
         asked = asked[place[asked] < len(self)]
         is_equal: Flags = self.hash[place[asked]] == hashes[asked]
         return asked[is_equal]
-
-    def replaced_by(self, newer: Segment) -> Ints:
-        if newer.number not in self.replaced:
-            place = self.find(newer.hash, newer.kept[KEY])
-            self.replaced[newer.number] = place[place >= 0]
-        return self.replaced[newer.number]
 
 
 class Found(NamedTuple):
@@ -99,7 +122,7 @@ class Kept:
         segment, newer = self.segments[place], self.segments[place + 1 :]
         is_valid = np.ones(len(segment), bool)
         for other in newer:
-            is_valid[segment.replaced_by(other)] = False
+            is_valid[other.replaced.get(segment.number, _NOWHERE)] = False
         return is_valid
 
     @property
@@ -131,48 +154,44 @@ class Kept:
 
     def replace(self, taken: Sequence[Ints], kept: pa.RecordBatch) -> Kept:
         """The same, with new rows for the keys that were taken, and for keys that were not there."""
-        newest = Segment(kept)
-        size, start = len(newest), len(self.segments)
-        while start and len(self.segments[start - 1]) < 2 * size:
+        holding = np.flatnonzero(_holds_something(kept))
+        size, start = max(len(holding), sum(map(len, taken))), len(self.segments)
+        while start and self.segments[start - 1].size < 2 * size:
             start -= 1
-            size += len(self.segments[start])
+            size += self.segments[start].size
         older, newer = self.segments[:start], self.segments[start:]
-        if newer or not older:
-            valid = [
-                _without(flags, places) for flags, places in zip(self._is_valid[start:], taken[start:], strict=True)
-            ]
-            newest = self._merged([*newer, newest], [*valid, np.arange(len(newest))], is_first=not older)
-        if not older and not len(newest):
+        valid = [_without(flags, places) for flags, places in zip(self._is_valid[start:], taken[start:], strict=True)]
+        rows = _merged([*(segment.kept for segment in newer), kept], [*valid, holding])
+        if not older and not rows.num_rows:
             return Kept(self._shape, [])
-        newest, data = newest.numbered(self._shape, self.segments)
-        gone = {segment.number for segment in newer}
-        for segment, places in zip(older, taken, strict=False):
-            replaced = np.concatenate([places, *map(segment.replaced_by, newer)])
-            segment.replaced = {n: p for n, p in segment.replaced.items() if n not in gone} | {newest.number: replaced}
+        replaced = {
+            segment.number: np.concatenate([places, *(other.replaced.get(segment.number, _NOWHERE) for other in newer)])
+            for segment, places in zip(older, taken, strict=False)
+        }
+        newest, data = Segment(rows, {n: p for n, p in replaced.items() if len(p)}).numbered(self._shape, self.segments)
         return Kept(self._shape, [*older, newest], {newest.number: data})
-
-    def _merged(self, segments: Sequence[Segment], places: Sequence[Ints], *, is_first: bool) -> Segment:
-        """These places as one segment: without those that say that nothing is kept, if nothing older could be.
-
-        Rows hold lists, which are slow to pick out: all are laid side by side, and picked once, in their new order.
-        """
-        rows = pa.concat_batches([segment.kept for segment in segments])
-        starts = np.cumsum([0, *(len(segment) for segment in segments[:-1])])
-        chosen = np.concatenate([start + place for start, place in zip(starts, places, strict=True)])
-        if is_first:
-            chosen = chosen[_holds_something(rows)[chosen]]
-        order = np.argsort(rows[HASH].to_numpy()[chosen], kind="stable")
-        return Segment(rows.take(pa.array(chosen[order])))
 
     def _rows(self, segments: Sequence[Segment], places: Sequence[Ints]) -> pa.RecordBatch:
         parts = [segment.kept.take(pa.array(chosen)) for segment, chosen in zip(segments, places, strict=True)]
         return pa.concat_batches(parts) if parts else nothing(self._shape.kept)
 
 
-def _compressed(data: pa.Buffer) -> pa.Buffer:
-    """Its size, and what is left of it: mostly small numbers and such that differ little, fast to write."""
-    size = len(data).to_bytes(8, "little")
-    return pa.py_buffer(b"".join([size, pa.compress(data, codec="lz4_raw", asbytes=True)]))
+def _merged(parts: Sequence[pa.RecordBatch], places: Sequence[Places]) -> pa.RecordBatch:
+    """These places, in the order of their hash.
+
+    Rows hold lists, which are slow to pick out: all are laid side by side, and picked once, in their new order.
+    """
+    rows = pa.concat_batches(parts)
+    starts = np.cumsum([0, *(part.num_rows for part in parts[:-1])])
+    chosen = np.concatenate([start + place for start, place in zip(starts, places, strict=True)])
+    order = np.argsort(rows[HASH].to_numpy()[chosen], kind="stable")
+    return rows.take(pa.array(chosen[order]))
+
+
+def _compressed(*parts: pa.Buffer) -> pa.Buffer:
+    """Their size, and what is left of them: mostly small numbers and such that differ little, fast to write."""
+    data = b"".join(parts)
+    return pa.py_buffer(b"".join([len(data).to_bytes(8, "little"), pa.compress(data, codec="lz4_raw", asbytes=True)]))
 
 
 def _decompressed(data: bytes | pa.Buffer) -> pa.Buffer:
