@@ -26,7 +26,7 @@ from sojourn.rules import Rule
 
 from .events import FILES, LATE_MS, RULE, WITHIN_MS, steady
 
-SHARDS = 16
+SHARDS = 8
 BATCHES = 8
 PARTS = {
     "packing": ("pack.py", "payloads"),

@@ -57,7 +57,7 @@ def run(
         str | None, typer.Option(metavar="DURATION", help="How often to look for events; at once if not given.")
     ] = None,
     late: Annotated[str, typer.Option(metavar="DURATION", help="How late events may come.")] = "1 hour",
-    shards: Annotated[int, typer.Option(help="Into how many parts the keys are split.")] = 64,
+    shards: Annotated[int, typer.Option(help="Into how many parts the keys are split.")] = 16,
     eager: Annotated[bool, typer.Option("--eager", help="Tell completions at once, not only when certain.")] = False,
     remember: Annotated[
         str | None,

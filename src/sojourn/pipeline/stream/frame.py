@@ -36,7 +36,7 @@ def outcomes(
     value: str | None = None,
     unit: S.Unit = "auto",
     late: Duration = "1 hour",
-    shards: int = 64,
+    shards: int = 16,
     eager: bool = False,
     heartbeat: bool = False,
     remember: Duration | None = None,
