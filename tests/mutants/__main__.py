@@ -95,7 +95,10 @@ TABLES: dict[str, list[list[str]]] = {
     ],
     "stream": [
         [
-            *(f"tests/stream/test_{name}.py" for name in ("nearby", "segment", "rule_changes", "pack")),
+            *(
+                f"tests/stream/test_{name}.py"
+                for name in ("compact", "stored", "nearby", "segment", "rule_changes", "pack")
+            ),
             *(f"tests/stream/test_{name}.py" for name in ("forgetting", "several_rules")),
             "-m",
             "not java",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .mutant import Mutant
 
 CHANGES = "src/sojourn/pipeline/stream/checkpoint/changes.py"
+COMPACT = "src/sojourn/pipeline/stream/shard/compact.py"
 DECIDE = "src/sojourn/pipeline/stream/shard/decide.py"
 GROUPS = "src/sojourn/pipeline/stream/shard/groups.py"
 KEEP = "src/sojourn/pipeline/stream/shard/keep.py"
@@ -16,6 +17,7 @@ RULESET = "src/sojourn/pipeline/stream/shard/ruleset.py"
 SEGMENT = "src/sojourn/pipeline/stream/shard/segment.py"
 SHAPE = "src/sojourn/pipeline/stream/shard/shape.py"
 SHARD = "src/sojourn/pipeline/stream/shard/shard.py"
+STORED = "src/sojourn/pipeline/stream/shard/stored.py"
 
 MUTANTS = [
     # Several rules
@@ -67,6 +69,28 @@ MUTANTS = [
         "return len(self)",
     ),
     Mutant("segments are read from the first", SEGMENT, "[start + place for start", "[place for start"),
+    # What is written of them
+    Mutant(
+        "a distance is read as a time",
+        STORED,
+        "(written[DUE].to_numpy() + _first_seen(written))",
+        "(written[DUE].to_numpy())",
+    ),
+    Mutant("distances are from the second row", STORED, "[bounds[:-1][has_rows]]", "[bounds[1:][has_rows] - 1]"),
+    Mutant("a slice is read from its whole", COMPACT, '"<u4")[2 * array.offset :]', '"<u4")[0:]'),
+    Mutant(
+        "upper halves come first",
+        COMPACT,
+        "np.stack([first.fill_null(0).to_numpy(), next(columns).to_numpy()], axis=1)",
+        "np.stack([next(columns).to_numpy(), first.fill_null(0).to_numpy()], axis=1)",
+    ),
+    Mutant(
+        "nulls are zeros when they come back",
+        COMPACT,
+        "nulls = first.buffers()[0] if first.null_count else None",
+        "nulls = None",
+    ),
+    Mutant("a part begins where the last one did", COMPACT, "        start += packed\n", ""),
     # Rules that come and go
     Mutant(
         "a new rule looks at old events", RULESET, "        if self.shape.since is not None:\n", "        if False:\n"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
+from typing import Any
+from unittest.mock import patch
 
+import numpy as np
 import pyarrow as pa
 
 from parity.tables import as_outcomes, as_table
@@ -36,6 +39,14 @@ def shape_of(
 def poor_hash(key: str) -> int:
     """Different keys often share it."""
     return len(key)
+
+
+def hashing(hash_of: Callable[[str], int] = poor_hash) -> Any:
+    """While it is entered, what is read again has these hashes, as the events had that it was made of."""
+    return patch(
+        "sojourn.pipeline.stream.shard.stored.hashes",
+        lambda keys: np.array([hash_of(key) for key in keys.to_pylist()], np.int64),
+    )
 
 
 def as_fresh(
@@ -112,11 +123,13 @@ class Run:
 
     def step(self, batch: list[Event], watermark: int) -> ShardResult:
         fresh = [as_fresh(self.rules.whole, part, number=self._number) for part in split(batch, self._random)]
-        if self._random.random() < 0.2:
-            advance(self.rules, self.store.copy(), self.cache, fresh, watermark)  # it is lost; the cache has seen it
-        if self._random.random() < 0.2:
-            self.cache = Cache()
-        told = advance(self.rules, self.store, self.cache, fresh, watermark)
+        with hashing():
+            if self._random.random() < 0.2:
+                lost = self.store.copy()
+                advance(self.rules, lost, self.cache, fresh, watermark)  # the cache has seen it
+            if self._random.random() < 0.2:
+                self.cache = Cache()
+            told = advance(self.rules, self.store, self.cache, fresh, watermark)
         self.told += as_outcomes(told.outcomes)
         return told
 
@@ -135,7 +148,9 @@ class Run:
         return [rows for rule, head in heads for rows in self._kept(self.rules.parts[rule].shape, head).valid_rows()]
 
     def _kept(self, shape: Shape, head: Head) -> Kept:
-        return Kept(shape, [Segment.from_bytes(shape, self.store.segment(number), number) for number in head.segments])
+        with hashing():
+            read = [Segment.from_bytes(shape, self.store.segment(number), number) for number in head.segments]
+        return Kept(shape, read)
 
 
 def split(batch: list[Event], random: Random) -> list[list[Event]]:

@@ -102,7 +102,7 @@ class Run:
         return Kept(shape, [Segment.from_bytes(shape, self._bytes[number], number) for number in numbers])
 
     def _saved(self, kept: Kept) -> Kept:
-        self._bytes |= {number: data.to_pybytes() for number, data in kept.added.items()}
+        self._bytes |= kept.added
         return kept
 
 

@@ -18,7 +18,7 @@ from .files import Files
 FILE = "sojourn.json"
 """In a checkpoint: its settings, and the id of its stream."""
 
-FORMAT = 6
+FORMAT = 7
 """The version of the state's format."""
 
 Settings = dict[str, Any]

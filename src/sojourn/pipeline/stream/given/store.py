@@ -85,8 +85,7 @@ class Logs:
             _cache.drop(number)
             nearby().drop(number)
         for kept in logs.values():
-            for number, added in kept.added.items():
-                data = added.to_pybytes()
+            for number, data in kept.added.items():
                 self._segments.updateValue((number,), (data,))
                 nearby().put(number, data)
             for segment in kept.segments:

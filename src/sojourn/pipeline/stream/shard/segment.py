@@ -12,23 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from ...kernel import NEVER
 from ...kernel.search import Flags, Ints
 from ...schema import KEY
 from .groups import Keys
 from .shape import DUE, EVENTS, HASH, IS_DONE, PENDING, Shape, nothing
-
-_REPLACED = pa.schema([("segment", pa.int64()), ("places", pa.list_(pa.int32()))])
-_NOTHING_REPLACED = nothing(_REPLACED)
-
-Places = NDArray[Any]
+from .stored import Places, from_bytes, to_bytes
 
 _NOWHERE = np.zeros(0, np.int32)
 
@@ -54,30 +49,21 @@ class Segment:
         """How much it says: of so many keys what is kept, or that it no longer is what it was."""
         return max(len(self), sum(map(len, self.replaced.values())))
 
-    @staticmethod
-    def from_bytes(shape: Shape, data: bytes | pa.Buffer, number: int) -> Segment:
-        whole = _decompressed(data)
-        stream = pa.BufferReader(whole)
-        replaced = pa.ipc.read_record_batch(pa.ipc.read_message(stream), _REPLACED)
-        kept = pa.ipc.read_record_batch(pa.ipc.read_message(stream), shape.kept)
-        places = (lists.values.to_numpy() for lists in replaced["places"])
-        return Segment(kept, dict(zip(replaced["segment"].to_pylist(), places, strict=True)), number)
+    @property
+    def nbytes(self) -> int:
+        return int(self.kept.nbytes) + sum(places.nbytes for places in self.replaced.values())
 
-    def numbered(self, shape: Shape, others: Sequence[Segment]) -> tuple[Segment, pa.Buffer]:
+    @staticmethod
+    def from_bytes(shape: Shape, data: bytes, number: int) -> Segment:
+        return Segment(*from_bytes(data, shape.kept), number)
+
+    def numbered(self, shape: Shape, others: Sequence[Segment]) -> tuple[Segment, bytes]:
         """The same under a number of its own, and its bytes."""
-        data = _compressed(self._replaced_rows().serialize(), self.kept.serialize())
+        data = to_bytes(self.kept, self.replaced)
         named = sha256(f"{shape.id} {shape.kept} {[segment.number for segment in others]}\n".encode())
         named.update(data)
         number = int.from_bytes(named.digest()[:8]) >> 1
         return Segment(self.kept, self.replaced, number), data
-
-    def _replaced_rows(self) -> pa.RecordBatch:
-        if not self.replaced:
-            return _NOTHING_REPLACED
-        ends = np.cumsum([0, *map(len, self.replaced.values())])
-        places = np.concatenate(list(self.replaced.values())).astype(np.int32)
-        lists = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(places))
-        return pa.RecordBatch.from_arrays([pa.array(list(self.replaced), pa.int64()), lists], schema=_REPLACED)
 
     def find(self, hashes: Ints, keys: pa.Array) -> Ints:
         """The place of each key, -1 if it is not here. O(keys * log(places)); keys of equal hash are told apart."""
@@ -111,7 +97,7 @@ class Found(NamedTuple):
 class Kept:
     """What a shard keeps: its segments, the oldest first, and the bytes of those that are to be written."""
 
-    def __init__(self, shape: Shape, segments: Sequence[Segment], added: Mapping[int, pa.Buffer] | None = None) -> None:
+    def __init__(self, shape: Shape, segments: Sequence[Segment], added: Mapping[int, bytes] | None = None) -> None:
         self._shape = shape
         self.segments = list(segments)
         self.added = added or {}
@@ -186,18 +172,6 @@ def _merged(parts: Sequence[pa.RecordBatch], places: Sequence[Places]) -> pa.Rec
     chosen = np.concatenate([start + place for start, place in zip(starts, places, strict=True)])
     order = np.argsort(rows[HASH].to_numpy()[chosen], kind="stable")
     return rows.take(pa.array(chosen[order]))
-
-
-def _compressed(*parts: pa.Buffer) -> pa.Buffer:
-    """Their size, and what is left of them: mostly small numbers and such that differ little, fast to write."""
-    data = b"".join(parts)
-    return pa.py_buffer(b"".join([len(data).to_bytes(8, "little"), pa.compress(data, codec="lz4_raw", asbytes=True)]))
-
-
-def _decompressed(data: bytes | pa.Buffer) -> pa.Buffer:
-    whole = pa.py_buffer(data)
-    size = int.from_bytes(whole[:8].to_pybytes(), "little")
-    return pa.decompress(whole.slice(8), size, codec="lz4_raw")
 
 
 def _holds_something(kept: pa.RecordBatch) -> Flags:

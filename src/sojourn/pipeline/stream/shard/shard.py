@@ -70,14 +70,14 @@ class Cache:
     def add(self, segment: Segment) -> None:
         if segment.number not in self._segments:
             self._segments[segment.number] = segment
-            self._size += segment.kept.nbytes
+            self._size += segment.nbytes
             while self._size > self._limit:
                 _, oldest = self._segments.popitem(last=False)
-                self._size -= oldest.kept.nbytes
+                self._size -= oldest.nbytes
 
     def drop(self, number: int) -> None:
         segment = self._segments.pop(number, None)
-        self._size -= 0 if segment is None else segment.kept.nbytes
+        self._size -= 0 if segment is None else segment.nbytes
 
 
 def advance(rules: Ruleset, store: Store, cache: Cache, fresh: Sequence[pa.RecordBatch], watermark: int) -> ShardResult:
@@ -176,7 +176,7 @@ def _read(shape: Shape, store: Store, cache: Cache, number: int) -> Segment:
 
 def _save(store: Store, cache: Cache, old: Heads, new: Heads, changed: Sequence[Kept]) -> None:
     if new != old:
-        store.save(old, new, {number: data.to_pybytes() for kept in changed for number, data in kept.added.items()})
+        store.save(old, new, {number: data for kept in changed for number, data in kept.added.items()})
         for number in numbers_of(old) - numbers_of(new):
             cache.drop(number)
         for kept in changed:
