@@ -97,7 +97,7 @@ TABLES: dict[str, list[list[str]]] = {
         [
             *(
                 f"tests/stream/test_{name}.py"
-                for name in ("compact", "stored", "nearby", "segment", "rule_changes", "pack")
+                for name in ("compact", "stored", "nearby", "processor", "segment", "rule_changes", "pack")
             ),
             *(f"tests/stream/test_{name}.py" for name in ("forgetting", "several_rules")),
             "-m",

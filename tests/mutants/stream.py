@@ -11,12 +11,12 @@ GROUPS = "src/sojourn/pipeline/stream/shard/groups.py"
 KEEP = "src/sojourn/pipeline/stream/shard/keep.py"
 NEARBY = "src/sojourn/pipeline/stream/shard/nearby.py"
 PACK = "src/sojourn/pipeline/stream/shard/pack.py"
-PROCESSOR = "src/sojourn/pipeline/stream/shard/processor.py"
 REMOVE = "src/sojourn/pipeline/stream/shard/remove.py"
 RULESET = "src/sojourn/pipeline/stream/shard/ruleset.py"
 SEGMENT = "src/sojourn/pipeline/stream/shard/segment.py"
 SHAPE = "src/sojourn/pipeline/stream/shard/shape.py"
 SHARD = "src/sojourn/pipeline/stream/shard/shard.py"
+STATE = "src/sojourn/pipeline/stream/shard/state.py"
 STORED = "src/sojourn/pipeline/stream/shard/stored.py"
 
 MUTANTS = [
@@ -48,7 +48,7 @@ MUTANTS = [
         "with suppress(OSError):\n            self._folder.mkdir",
         "if True:\n            self._folder.mkdir",
     ),
-    Mutant("files outlive their segments", PROCESSOR, "            self._nearby.drop(number)\n", ""),
+    Mutant("files outlive their segments", STATE, "            self._nearby.drop(number)\n", ""),
     Mutant("what is in a file is asked for", NEARBY, "        if found is not None:\n", "        if False:\n"),
     Mutant(
         "what is nothing is kept for ever",
@@ -70,6 +70,10 @@ MUTANTS = [
     ),
     Mutant("segments are read from the first", SEGMENT, "[start + place for start", "[place for start"),
     # What is written of them
+    Mutant(
+        "the state of another stream is taken", STATE, "        if settings != self._settings:\n", "        if False:\n"
+    ),
+    Mutant("a timer that has fired is deleted", STATE, "if old != NEVER and not self.is_awake:", "if old != NEVER:"),
     Mutant(
         "a distance is read as a time",
         STORED,

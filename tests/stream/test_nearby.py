@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from sojourn import ConfigError
 from sojourn.pipeline.kernel import NEVER
-from sojourn.pipeline.stream.shard import processor
+from sojourn.pipeline.stream.shard import state as shard_state
 from sojourn.pipeline.stream.shard.nearby import Nearby
 from sojourn.pipeline.stream.shard.processor import SparkStore
 from sojourn.pipeline.stream.shard.shard import Head
+from sojourn.pipeline.stream.shard.state import HEAD
 
 
 def test_what_one_process_writes_another_reads(tmp_path: Path) -> None:
@@ -57,18 +59,12 @@ class State:
         self.segments: dict[int, bytes] = {}
         self.asked = 0
 
-    def getValueState(self, name: str, schema: Any) -> State:  # noqa: N802
-        return self
-
     def getMapState(self, name: str, key: Any, value: Any) -> State:  # noqa: N802
         return self
 
-    def update(self, value: Any) -> None:
-        pass
-
-    def getValue(self, key: tuple[int]) -> tuple[bytes]:  # noqa: N802
+    def getValue(self, key: tuple[int]) -> tuple[bytes] | None:  # noqa: N802
         self.asked += 1
-        return (self.segments[key[0]],)
+        return (self.segments[key[0]],) if key[0] in self.segments else None
 
     def updateValue(self, key: tuple[int], value: tuple[bytes]) -> None:  # noqa: N802
         self.segments[key[0]] = value[0]
@@ -79,13 +75,23 @@ class State:
 
 def test_a_store_asks_the_state_for_what_is_not_nearby(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state = State()
-    monkeypatch.setattr(processor, "nearby", lambda: Nearby(tmp_path))
+    monkeypatch.setattr(shard_state, "nearby", lambda: Nearby(tmp_path))
     store = SparkStore(state, "settings")  # type: ignore[arg-type]
     heads = {"rule": Head((7,), 1, NEVER)}
+    assert store.heads() == {}
     store.save({}, heads, {7: b"seven"})
+    assert store.heads() == heads
+    state.asked = 0
     assert (store.segment(7), state.asked) == (b"seven", 0)
     Nearby(tmp_path).drop(7)
     assert (store.segment(7), state.asked) == (b"seven", 1)
     Nearby(tmp_path).put(7, b"seven")
     store.save(heads, {}, {})
-    assert (state.segments, list(tmp_path.iterdir())) == ({}, [])
+    assert (list(state.segments), store.heads(), list(tmp_path.iterdir())) == ([HEAD], {}, [])
+
+
+def test_what_another_stream_has_kept_is_refused() -> None:
+    state = State()
+    SparkStore(state, "settings").save({}, {"rule": Head((7,), 1, NEVER)}, {7: b"seven"})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="start with a new checkpoint"):
+        SparkStore(state, "other settings").heads()  # type: ignore[arg-type]

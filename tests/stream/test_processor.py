@@ -17,13 +17,10 @@ class Handle:
     def __init__(self) -> None:
         self.timers: set[int] = set()
 
-    def getValueState(self, name: str, schema: Any) -> Handle:  # noqa: N802
-        return self
-
     def getMapState(self, name: str, key: Any, value: Any) -> Handle:  # noqa: N802
         return self
 
-    def update(self, value: Any) -> None:
+    def updateValue(self, key: Any, value: Any) -> None:  # noqa: N802
         pass
 
     def registerTimer(self, at: int) -> None:  # noqa: N802
@@ -62,6 +59,6 @@ def test_a_timer_that_has_fired_is_gone_and_set_anew_if_need_be(wake_at: int, ti
     store = SparkStore(handle, "settings")  # type: ignore[arg-type]
     store.save({}, {"rule": Head(pending=1, wake_at=-900)}, {})
     handle.timers.clear()
-    store.is_awake = True
+    store.state.is_awake = True
     store.save({"rule": Head(pending=1, wake_at=-900)}, {"rule": Head(pending=1, wake_at=wake_at)}, {})
     assert handle.timers == timers

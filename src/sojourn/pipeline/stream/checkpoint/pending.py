@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -13,16 +13,20 @@ from ...kernel import PENDING
 from ...schema import OUTCOMES
 from ...spark.schema import spark_schema
 from ..shard.groups import known_of
+from ..shard.pack import SHARD
 from ..shard.remove import judged, told
 from ..shard.segment import Kept, Segment
 from ..shard.shape import Shape
+from ..shard.shard import heads_of
+from ..shard.state import DATA, HEAD, NUMBER, read_head
 from .batches import last_batch, watermark_of
 from .changes import history_of
 from .files import Files
 from .settings import checked_settings
 from .status import state
 
-_SHARD, _RULES, _SEGMENTS = "shard", "rules", "data"
+_STATE = "state"
+"""All that is kept of a shard."""
 
 
 def pending(checkpoint: str, spark: SparkSession | None = None) -> DataFrame:
@@ -39,15 +43,7 @@ def pending(checkpoint: str, spark: SparkSession | None = None) -> DataFrame:
     as_of = None if batch is None else watermark_of(files, folder, batch)
     if batch is None or as_of is None:
         return spark.createDataFrame([], spark_schema(OUTCOMES))
-    heads = state(spark, folder, "head", batch).select(
-        F.col("key.shard").alias(_SHARD),
-        F.transform("value.rules", lambda rule: F.struct(rule["rule"], rule["segments"])).alias(_RULES),
-    )
-    segments = state(spark, folder, "segments", batch).select(
-        F.col("key.shard").alias(_SHARD),
-        F.struct(F.col("user_map_key.number"), F.col("user_map_value.data")).alias(_SEGMENTS),
-    )
-    shards = segments.groupBy(_SHARD).agg(F.collect_list(_SEGMENTS).alias(_SEGMENTS)).join(heads, _SHARD)
+    shards = state(spark, folder, batch).groupBy(SHARD).agg(F.collect_list(F.struct(NUMBER, DATA)).alias(_STATE))
     return shards.mapInArrow(PendingOfShards(rules.shapes, as_of), spark_schema(OUTCOMES))
 
 
@@ -61,13 +57,13 @@ class PendingOfShards:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         shapes = {shape.id: shape for shape in self.shapes}
         for batch in batches:
-            for row in batch.select([_RULES, _SEGMENTS]).to_pylist():
-                data = {segment["number"]: segment["data"] for segment in row[_SEGMENTS]}
-                for rule in row[_RULES]:
-                    if rule["rule"] in shapes:  # else it has been removed
-                        yield from self._of_rule(shapes[rule["rule"]], rule["segments"], data)
+            for saved in batch[_STATE].to_pylist():
+                data = {row[NUMBER]: row[DATA] for row in saved}
+                for rule, head in heads_of(read_head(data[HEAD])[1]).items():
+                    if rule in shapes:  # else it has been removed
+                        yield from self._of_rule(shapes[rule], head.segments, data)
 
-    def _of_rule(self, shape: Shape, numbers: list[int], data: dict[int, bytes]) -> Iterator[pa.RecordBatch]:
+    def _of_rule(self, shape: Shape, numbers: Sequence[int], data: dict[int, bytes]) -> Iterator[pa.RecordBatch]:
         segments = [Segment.from_bytes(shape, data[number], number) for number in numbers]
         for rows in Kept(shape, segments).valid_rows():
             yield from pending_of(shape, rows, self.as_of).to_batches()

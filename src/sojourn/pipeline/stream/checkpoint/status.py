@@ -13,8 +13,11 @@ from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from ...kernel import NEVER
 from ...schema import AT, KIND, OPENED_AT
+from ..shard.pack import SHARD
 from ..shard.segment import Kept, Segment
 from ..shard.shape import DUE, EVENTS, IS_SPENT, OPERATIONS, PENDING, Shape
+from ..shard.shard import heads_of
+from ..shard.state import DATA, HEAD, NUMBER, STATE, read_head
 from .batches import last_batch, watermark, watermark_of
 from .changes import history_of
 from .files import Files
@@ -112,10 +115,10 @@ def pending_count(spark: SparkSession, checkpoint: str, told: Sequence[str] | No
         return None
     history = history_of(files, folder, settings)
     ids = [shape.id for shape in history.shapes if told is None or shape.rule.name in told]
-    rules = state(spark, checkpoint, "head", batch).selectExpr("explode(value.rules) AS rule")
-    is_counted = F.col("rule.rule").isin([*ids, *history.told_when_removed])
-    total = rules.where(is_counted).selectExpr("sum(rule.pending) AS total").first()
-    return int(total["total"] or 0) if total else 0
+    counted = {*ids, *history.told_when_removed}
+    saved = state(spark, folder, batch).where(F.col(NUMBER) == HEAD).select(DATA).collect()
+    heads = [heads_of(read_head(bytes(row[DATA]))[1]) for row in saved]
+    return sum(head.pending for rules in heads for rule, head in rules.items() if rule in counted)
 
 
 def opened_at(shape: Shape, rows: pa.RecordBatch) -> int | None:
@@ -135,29 +138,29 @@ class _Shard(NamedTuple):
 
 
 def _shards(spark: SparkSession, folder: str, shapes: Sequence[Shape], batch: int) -> Iterable[_Shard]:
-    heads = {row["key"]["shard"]: row["value"]["rules"] for row in state(spark, folder, "head", batch).collect()}
     data: dict[int, dict[int, bytes]] = {}
-    for row in state(spark, folder, "segments", batch).collect():
-        data.setdefault(row["key"]["shard"], {})[row["user_map_key"]["number"]] = row["user_map_value"]["data"]
+    for row in state(spark, folder, batch).collect():
+        data.setdefault(row[SHARD], {})[row[NUMBER]] = bytes(row[DATA])
     known = {shape.id: shape for shape in shapes}
-    for shard, rules in heads.items():
-        by_number = data.get(shard, {})
+    for by_number in data.values():
+        _, saved = read_head(by_number.pop(HEAD))
         kept = {
-            rule["rule"]: _kept(known[rule["rule"]], by_number, rule["segments"]).valid_rows()
-            for rule in rules
-            if rule["rule"] in known
+            rule: _kept(known[rule], by_number, head.segments).valid_rows()
+            for rule, head in heads_of(saved).items()
+            if rule in known
         }
         yield _Shard(kept, sum(map(len, by_number.values())), len(by_number))
 
 
 def _kept(shape: Shape, data: dict[int, bytes], numbers: Sequence[int]) -> Kept:
-    return Kept(shape, [Segment.from_bytes(shape, bytes(data[number]), number) for number in numbers])
+    return Kept(shape, [Segment.from_bytes(shape, data[number], number) for number in numbers])
 
 
-def state(spark: SparkSession, folder: str, name: str, batch: int) -> DataFrame:
-    """A variable of the state, as it was after a micro-batch."""
-    reader = spark.read.format("statestore").option("stateVarName", name).option("batchId", batch)
-    return reader.load(folder)
+def state(spark: SparkSession, folder: str, batch: int) -> DataFrame:
+    """What the shards kept after a micro-batch: SHARD, NUMBER, DATA."""
+    reader = spark.read.format("statestore").option("stateVarName", STATE).option("batchId", batch)
+    names = {f"key.{SHARD}": SHARD, f"user_map_key.{NUMBER}": NUMBER, f"user_map_value.{DATA}": DATA}
+    return reader.load(folder).select(*(F.col(path).alias(name) for path, name in names.items()))
 
 
 def _least(times: Iterable[int | None]) -> int | None:

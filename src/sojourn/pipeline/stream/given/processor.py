@@ -77,9 +77,9 @@ class MeetProcessor(StatefulProcessor):
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
         """Nothing is handed on: what is of no use any more is let go of."""
-        self._logs.is_awake = True
+        self._logs.state.is_awake = True
         yield from self._meet(nothing(self._terms.fresh), nothing(WATCHES), watermark_of(timerValues))
-        self._logs.is_awake = False
+        self._logs.state.is_awake = False
 
     def _meet(self, events: pa.RecordBatch, watches: pa.RecordBatch, watermark: int) -> Iterator[Row]:
         met = meet(self._terms, self._logs.read()[MEETING], events, watches, watermark)
@@ -113,9 +113,9 @@ class HomeProcessor(StatefulProcessor):
         yield from self._tell(handed, openings, watermark_of(timerValues))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
-        self._logs.is_awake = True
+        self._logs.state.is_awake = True
         yield from self._tell(nothing(self._terms.home.fresh), nothing(OPENINGS), watermark_of(timerValues))
-        self._logs.is_awake = False
+        self._logs.state.is_awake = False
 
     def _tell(self, handed: pa.RecordBatch, openings: pa.RecordBatch, watermark: int) -> Iterator[Row]:
         logs = self._logs.read()

@@ -8,10 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Row
-from pyspark.sql import types as T  # noqa: N812  (as everybody does)
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from ....errors import ConfigError
 from ... import schema as S  # noqa: N812
 from ...columns.quarantine import as_json, without_lines
 from ...kernel import NEVER
@@ -19,7 +17,6 @@ from ...spark.parcels import prepare_worker
 from ..checkpoint.changes import ruleset_of
 from ..runtime import told_rules
 from .decide import NO_WATERMARK
-from .nearby import nearby
 from .pack import (
     ASIDE,
     COUNTS,
@@ -36,33 +33,10 @@ from .pack import (
 )
 from .ruleset import Ruleset
 from .shape import Shape
-from .shard import Cache, Head, Heads, advance, is_late, numbers_of
-
-HEAD = T.StructType(
-    [
-        T.StructField("settings", T.StringType()),
-        T.StructField(
-            "rules",
-            T.ArrayType(
-                T.StructType(
-                    [
-                        T.StructField("rule", T.StringType()),
-                        T.StructField("segments", T.ArrayType(T.LongType())),
-                        T.StructField("pending", T.LongType()),
-                        T.StructField("wake_at", T.LongType()),
-                    ]
-                )
-            ),
-        ),
-    ]
-)
-SEGMENT_NUMBER = T.StructType([T.StructField("number", T.LongType())])
-SEGMENT = T.StructType([T.StructField("data", T.BinaryType())])
-"""Types, not texts, as Python would have to ask the JVM what a text means."""
+from .shard import Cache, Heads, advance, heads_of, is_late, numbers_of
+from .state import SparkState
 
 OUT_SCHEMA = ", ".join([f"{OUTCOMES} binary, {ASIDE} binary", *(f"{name} bigint" for name in COUNTS)])
-
-FIRST_TIMER = 1
 
 _cache = Cache()
 """Spark reuses its Python processes: what one has read for a micro-batch serves the next."""
@@ -80,55 +54,24 @@ def _ruleset(whole: Shape, told: str) -> Ruleset:
 
 
 class SparkStore:
-    """The state of the shard that Spark is looking at. Each call is a round trip to the JVM, so there are few."""
+    """The state of the shard that Spark is looking at, as a step wants it."""
 
     def __init__(self, handle: StatefulProcessorHandle, settings: str) -> None:
-        self._handle = handle
-        self._settings = settings
-        self._head = handle.getValueState("head", HEAD)
-        self._segments = handle.getMapState("segments", SEGMENT_NUMBER, SEGMENT)
-        self._nearby = nearby()
-        self.is_awake = False
-        """Whether the timer has fired, and is gone."""
+        self.state = SparkState(handle, settings)
 
     def heads(self) -> Heads:
-        saved = self._head.get()
-        if saved is None:
-            return {}
-        settings, rules = saved
-        if settings != self._settings:
-            raise ConfigError(
-                "the checkpoint was written with another unit, other shards, late, eager or remember, or by another "
-                "version; go on with those, or start with a new checkpoint"
-            )
-        return {rule: Head(tuple(segments), pending, wake_at) for rule, segments, pending, wake_at in rules}
+        return heads_of(self.state.head())
 
     def segment(self, number: int) -> bytes:
-        return self._nearby.or_saved(number, self._segments)
+        return self.state.segment(number)
 
     def save(self, old: Heads, new: Heads, added: dict[int, bytes]) -> None:
-        for number in numbers_of(old) - numbers_of(new):
-            self._segments.removeKey((number,))
-            self._nearby.drop(number)
-        for number, data in added.items():
-            self._segments.updateValue((number,), (data,))
-            self._nearby.put(number, data)
-        heads = [(rule, list(head.segments), head.pending, head.wake_at) for rule, head in new.items()]
-        self._head.update((self._settings, heads))
-        self._set_timer(_timer(old), _timer(new))
-
-    def _set_timer(self, old: int, new: int) -> None:
-        if new != old:
-            if old != NEVER and not self.is_awake:
-                self._handle.deleteTimer(old)
-            if new != NEVER:
-                self._handle.registerTimer(new)
+        self.state.save(new, numbers_of(old) - numbers_of(new), added)
+        self.state.wake(_wake_at(old), _wake_at(new))
 
 
-def _timer(heads: Heads) -> int:
-    """When Spark is to wake a shard: its watermark starts at the epoch, and a timer before that never fires."""
-    wake_at = min((head.wake_at for head in heads.values()), default=NEVER)
-    return NEVER if wake_at == NEVER else max(wake_at - 1, FIRST_TIMER)
+def _wake_at(heads: Heads) -> int:
+    return min((head.wake_at for head in heads.values()), default=NEVER)
 
 
 class ShardProcessor(StatefulProcessor):
@@ -172,9 +115,9 @@ class ShardProcessor(StatefulProcessor):
             yield answer(aside=aside, late=count)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
-        self._store.is_awake = True
+        self._store.state.is_awake = True
         yield from self._advance([], _watermark(timerValues))
-        self._store.is_awake = False
+        self._store.state.is_awake = False
 
     def close(self) -> None:
         pass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,6 +32,11 @@ class Head(NamedTuple):
 
 Heads = dict[str, Head]
 """By the id of a rule's shape: those of which something is kept."""
+
+
+def heads_of(saved: Mapping[str, Any]) -> Heads:
+    """Heads that were saved as JSON."""
+    return {rule: Head(tuple(segments), pending, wake_at) for rule, (segments, pending, wake_at) in saved.items()}
 
 
 class Store(Protocol):
