@@ -83,6 +83,10 @@ class Model:
         for operation in operations:
             self.do(operation)
 
+    def __del__(self) -> None:
+        """There are millions of them, and a timer with tasks is not forgotten by itself."""
+        self._hub.close()
+
     def with_also(self, operations: list[Operation]) -> Model:
         """Another one, to which these have happened, too."""
         return Model([*self.operations, *operations], self._remember)

@@ -315,6 +315,7 @@ class World:
     def bury(self) -> None:
         """What goes with a process. An index that it was writing is rolled back by the next one."""
         self.hub.timer.close()
+        self.hub._engine._nap.end()
         self.hub._engine.index.give_back()
         self.files.process_dies()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -258,3 +260,16 @@ def test_wherever_a_bit_is_flipped_the_rest_goes_on(seed: int, tmp_path: Path) -
                     hub.wait("k", "paid", 10)
                 check_verified(to)
             files.flip(name, offset, offset % 8)
+
+
+def test_a_hub_that_is_closed_is_let_go_of_with_all_that_it_held() -> None:
+    """Something is due in it: the timer that was to wake it must not keep it."""
+    scene = Scene()
+    scene.hub.register(SHIPPED)
+    scene.hub.wait("a", rule="shipped")
+    clock = weakref.ref(scene.clock)
+    scene.hub.close()
+    Scene.made.remove(scene)
+    del scene
+    gc.collect()
+    assert clock() is None

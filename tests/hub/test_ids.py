@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -216,3 +218,23 @@ def test_an_id_that_is_forgotten_keeps_nothing_of_its_wait_alive(scene: Scene) -
     scene.hub.signal(key, "paid")
     del key
     assert kept() is None
+
+
+@pytest.mark.parametrize("options", [{}, {"remember": 60}], ids=["plain", "remembering"])
+@pytest.mark.parametrize("is_over", [False, True], ids=["pending", "ended"])
+@pytest.mark.parametrize("cancel_pending", [False, True])
+def test_a_hub_that_is_closed_is_let_go_of_with_all_that_it_held(
+    make_scene: Callable[..., Scene], options: dict[str, int], is_over: bool, cancel_pending: bool
+) -> None:
+    scene = make_scene(**options)
+    scene.hub.wait("k", "paid", 100, id="x")
+    scene.hub.wait(["k", "l"], "packed", 100, id="y")
+    scene.hub.wait("k", "paid", 100)
+    scene.hub.signal("k", "early")
+    if is_over:
+        scene.hub.signal("k", "paid")
+    clock = weakref.ref(scene.clock)
+    scene.hub.close(cancel_pending=cancel_pending)
+    del scene
+    gc.collect()
+    assert clock() is None

@@ -162,6 +162,7 @@ class Engine(OwnedFolder):
             with self._lock:
                 if self._bring_in_all():
                     self.state.cold = None  # so that pending waits can still be read after the close
+                self._nap.end()
                 self._let_go()
         return self._left()
 

@@ -29,8 +29,7 @@ class Nap:
         """Be woken then, unless that happens sooner anyway."""
         if due is None or (self._until is not None and self._until <= due):
             return
-        for task in self._tasks:
-            task.cancel()
+        self.end()
         now_ms = self._now_ms()
         delay_ms = min(max(0, due - now_ms), LONGEST_NAP_MS)
         self._until = now_ms + delay_ms
@@ -38,3 +37,9 @@ class Nap:
         if delay_ms >= WALL_CHECK_FROM_MS:
             at_s = self._timer.clock.wall_ns() // 1_000_000_000 + delay_ms // 1000
             self._tasks.append(self._timer.schedule_at(at_s, self._wake))
+
+    def end(self) -> None:
+        """Nobody is woken any more. A task that is kept would keep all that is to be woken by it, for good."""
+        for task in self._tasks:
+            task.cancel()
+        self._tasks = []

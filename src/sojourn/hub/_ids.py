@@ -47,6 +47,12 @@ class Ids:
         while self._ended and self._is_forgotten(self._ended[0].value, now_ms):
             self.drop(self._ended.popleft())
 
+    def forget_all(self) -> None:
+        """The hub is closed: a wait and what has its id would keep each other, and the hub, alive."""
+        for entry in self._table.entries():
+            self.drop(entry)
+        self._ended.clear()
+
     def _is_forgotten(self, wait: Wait | None, now_ms: int) -> bool:
         if wait is None or wait.at is None:
             return wait is None

@@ -39,6 +39,9 @@ class KeyTable(Generic[T]):
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))
 
+    def entries(self) -> list[Entry[T]]:
+        return [entry for entries in self._entries.values() for entry in entries]
+
     def look(self, key: Hashable) -> Look[T]:
         hashed = hash(key)
         entries = self._entries.get(hashed, ())

@@ -237,6 +237,8 @@ class HubFace:
         try:
             return self._cancel_all() if cancel_pending else self._waits.close()  # type: ignore[return-value]
         finally:
+            with self._waits._lock:
+                self._waits._ids.forget_all()
             if self._own_timer is not None:
                 self._own_timer.close()
 
