@@ -7,6 +7,7 @@ from .mutant import Mutant
 ROOM = "src/sojourn/durable"
 
 MUTANTS = [
+    Mutant("what was to wake a closed hub keeps it", f"{ROOM}/engine.py", "                self._nap.end()\n", ""),
     # The log
     Mutant(
         "answered before the sync",

@@ -13,7 +13,6 @@ WAITS = "src/sojourn/hub/_waits.py"
 BLOCKING = "src/sojourn/hub/_blocking.py"
 FUTURE = "src/sojourn/hub/_future.py"
 COROUTINES = "src/sojourn/hub/_coroutines.py"
-HUB = "src/sojourn/hub/hub.py"
 IDS = "src/sojourn/hub/_ids.py"
 MEMORY = "src/sojourn/hub/_memory.py"
 ENDING = "src/sojourn/hub/_ending.py"
@@ -198,12 +197,6 @@ MUTANTS = [
     Mutant("a result comes too early", BLOCKING, "and not ended.wait(timeout):", "and timeout is not None:"),
     # The face
     Mutant("an id is forgotten", IDS, "wait = None if look.entry is None else look.entry.value", "wait = None"),
-    Mutant(
-        "a closed hub keeps what has an id",
-        HUB,
-        "                self._waits._ids.forget_all()\n",
-        "                pass\n",
-    ),
     Mutant(
         "an id is remembered for ever",
         IDS,

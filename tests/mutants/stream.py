@@ -80,7 +80,6 @@ MUTANTS = [
         "(written[DUE].to_numpy() + _first_seen(written))",
         "(written[DUE].to_numpy())",
     ),
-    Mutant("distances are from the second row", STORED, "[bounds[:-1][has_rows]]", "[bounds[1:][has_rows] - 1]"),
     Mutant("a slice is read from its whole", COMPACT, '"<u4")[2 * array.offset :]', '"<u4")[0:]'),
     Mutant(
         "upper halves come first",
