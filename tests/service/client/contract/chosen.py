@@ -54,6 +54,7 @@ NOT_OVER_A_CLIENT = {
     "ids": {
         "a_callback_may_wait_again_with_the_id_of_the_wait_that_ended": KNOWN_IDS,
         "a_hub_and_a_wait_show_what_they_are": "a client shows where its service is",
+        "a_hub_that_is_closed_is_let_go_of_with_all_that_it_held": CLOSING,
         "a_hub_that_remembers_knows_an_id_for_a_while_after_the_end": KNOWN_IDS,
         "a_new_wait_outlives_the_memory_of_the_old_one_of_its_id": KNOWN_IDS,
         "an_id_is_free_again_once_its_wait_has_ended": KNOWN_IDS,
