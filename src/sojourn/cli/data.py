@@ -61,7 +61,7 @@ def verified_text(verified: Verified) -> str:
     if verified.untold:
         lines.append(f"{many(verified.untold, 'wait')} ended, and about to be told")
     if verified.unchecked:
-        lines.append(f"{many(verified.unchecked, 'outcome')} not checked: of waits opened before what is kept")
+        lines.append(f"{many(verified.unchecked, 'outcome')} not checked: the log does not go back to their opening")
     return "\n".join(lines)
 
 

@@ -28,7 +28,7 @@ class Finding(NamedTuple):
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON.")] = False,
 ) -> None:
-    """Say what is there, what is missing, and how to get it. Fails if `replay` on Spark would."""
+    """Say what is there, what is missing, and how to get it. Exits with 3 if anything is missing."""
     all_findings = list(findings())
     if as_json:
         typer.echo(json.dumps([finding._asdict() for finding in all_findings], indent=2))

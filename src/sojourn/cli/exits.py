@@ -67,7 +67,7 @@ def fail(message: str, code: int = UNUSABLE) -> NoReturn:
 
 @contextmanager
 def failures() -> Iterator[None]:
-    """What goes wrong inside is told in a line and by the exit code; with `--debug` after the traceback."""
+    """An error inside becomes one line on stderr and an exit code; with `--debug` the traceback comes first."""
     try:
         yield
     except (typer.Exit, typer.Abort, BrokenPipeError):

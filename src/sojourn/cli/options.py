@@ -66,7 +66,7 @@ Operations = Annotated[
     typer.Option(
         "--operations",
         metavar="FILE",
-        help="A table of operations (operation_id, keys, opened_at, ...): these, not events, open.",
+        help="A table of operations (operation_id, keys, opened_at, ...), instead of events that open them.",
         rich_help_panel=_EVENTS,
     ),
 ]

@@ -57,7 +57,7 @@ def serve(
         str, typer.Option(metavar="SIZE", help="For pending waits; those due later are in an index on the disk.")
     ] = "1g",
     remember: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Keep signals so long for waits that have not come yet.")
+        str | None, typer.Option(metavar="DURATION", help="How long to keep signals for waits that are opened later.")
     ] = None,
     recover_grace: Annotated[
         str, typer.Option(metavar="DURATION", help="How long after a start nothing expires.")
@@ -95,6 +95,7 @@ def serve(
         raise typer.BadParameter("--data is missing: name a folder", param_hint="--data")
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("--tls-cert and --tls-key belong together", param_hint="--tls-cert")
+    memory_bytes = bytes_of(memory)
     with failures(), ExitStack() as stack:
         from ..durable.index.cold import MEMORY  # noqa: PLC0415
         from ..service.access.tokens import Tokens  # noqa: PLC0415
@@ -120,7 +121,7 @@ def serve(
             tokens=tokens_of(tokens) or Tokens(),
             tls=None if tls_cert is None or tls_key is None else (tls_cert, tls_key),
             tls_elsewhere=tls_elsewhere,
-            memory=bytes_of(memory) or MEMORY,
+            memory=memory_bytes or MEMORY,
             limits=limits,
             remember=remember,
             recover_grace=recover_grace,

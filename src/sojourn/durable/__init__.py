@@ -19,7 +19,7 @@ And the hub that runs on them:
     door       what can be stored
     verbs      each verb as one record              (`acts`: those on all waits of a rule)
     callbacks  how they are called
-    sleep      threads that wait for an outcome
+    sleep      threads that wait for an outcome     (`left`: what is pending when a hub is closed)
     faces      what people type, here and in a service's client
     hub, async_hub, reader    those of a folder
 """

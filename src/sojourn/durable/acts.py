@@ -88,9 +88,8 @@ class Acts:
         acts = {act.number: act for act in self._state.incidents.acts}
         act = acts.get(number)
         if act is None:
-            raise ConfigError(
-                f"there is no incident {number}, or no longer; known are {min(acts, default=0)} and later"
-            )
+            known = f"known are {min(acts)} and later" if acts else "there are none"
+            raise ConfigError(f"there is no incident {number}, or no longer; {known}")
         if act.act == "stop":
             raise ConfigError(f"incident {number} has stopped the clock of {act.rule!r}: resume it instead")
         if act.act != "shift":

@@ -1,4 +1,4 @@
-"""Group commit: what many callers ask for meanwhile goes to the disk as one, and then each is answered.
+"""Group commit: what several callers ask for while the disk is busy is written with one sync, then each is answered.
 
 Whoever comes first leads: it takes all requests that are there, has them applied and written, and answers them. Those
 that come while the disk is busy are the next group, led by one of them. No thread of its own: a single caller pays one
@@ -19,7 +19,7 @@ from ._build import Gate, open_all
 T = TypeVar("T")
 
 GATHER_SHARE = 0.25
-"""Of the time that a sync takes, how long to wait for others that came along last time."""
+"""How long a leader waits for the callers of the last group to come again, as a share of what that group took."""
 
 
 class Request(Generic[T]):
@@ -53,7 +53,7 @@ class Request(Generic[T]):
         if self.error is not None:
             raise self.error
         if not hasattr(self, "result"):
-            raise StorageError("whoever wrote this for several callers was interrupted; ask again")
+            raise StorageError("the thread that was writing this, for several callers, was interrupted; ask again")
         return self.result
 
 

@@ -147,6 +147,7 @@ class Engine(OwnedFolder):
         """Stop; return what is pending, and stays so in the folder. None if this was closed before, or elsewhere."""
         if not self._is_open or os.getpid() != self._pid:
             return None
+        is_closing_here = True
         try:
             self.committer.submit(Request(self._close))
             with self._lock:
@@ -154,17 +155,22 @@ class Engine(OwnedFolder):
         except StorageError as error:
             self._report(error)
         except PurgatoryClosedError:
-            return None  # somebody else was quicker
+            is_closing_here = False  # another thread was quicker, and lets go of the folder
         finally:
-            self._is_open = False
-            self._upkeep.join()
-            self.outcomes.close()
-            with self._lock:
-                if self._bring_in_all():
-                    self.state.cold = None  # so that pending waits can still be read after the close
-                self._nap.end()
-                self._let_go()
-        return self._left()
+            if is_closing_here:
+                self._shut()
+        return self._left() if is_closing_here else None
+
+    def _shut(self) -> None:
+        """The last step of a close: end what runs beside the hub, and let go of the folder."""
+        self._is_open = False
+        self._upkeep.join()
+        self.outcomes.close()
+        with self._lock:
+            if self._bring_in_all():
+                self.state.cold = None  # so that pending waits can still be read after the close
+            self._nap.end()
+            self._let_go()
 
     def left(self) -> Left:
         """What is pending now."""

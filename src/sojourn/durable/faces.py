@@ -50,7 +50,7 @@ class StoredHub(Hub, Generic[W]):
         self.close()
 
     def register(self, rule: Rule) -> None:
-        """Make a rule known under its name. Registered again with other words, it is for the waits that follow."""
+        """Make a rule known by its name. If it replaces one of that name, pending waits keep the rule they have."""
         self._ask(self._verbs.register, rule)
 
     def wait(  # type: ignore[override]
@@ -66,9 +66,9 @@ class StoredHub(Hub, Generic[W]):
     ) -> W:
         """Wait on a key (or a list of keys) until a condition is met, at most `within`; or as a rule says.
 
-        The wait is on the disk when this returns. The same wait again, with the same `id`, is the same wait; another
-        one under its id is an `IdTakenError`. Without an id, saying it twice makes two. `callback(wait)` is called
-        when it has ended, if this process lives to see it.
+        The wait is on the disk when this returns. Called again with the same `id` and the same arguments it returns the
+        same wait; with other arguments it raises `IdTakenError`. Without an id, each call opens a wait of its own.
+        `callback(wait)` is called when the wait has ended, if this process is still running then.
         """
         if callback is not None:
             check_callback(callback)
@@ -105,9 +105,9 @@ class StoredHub(Hub, Generic[W]):
     ) -> int:
         """Tell every wait on the key that something of this kind has happened; return how many that completed.
 
-        The same `id` again counts once, and then says 0. `at` is for senders that could not deliver in time: while
-        `recover_grace` lasts, a signal of a time when nobody ran counts as of then; how many it completes is not known
-        yet.
+        A signal whose `id` is known already is ignored: the answer is 0. `at` is for senders that could not deliver in
+        time: while `recover_grace` lasts, a signal may bring a time before the hub was started, and counts as of that
+        time. How many waits signals complete is not known before the grace ends: until then the answer is 0.
         """
         return self.signal_many([(key, kind, source, value)], ids=[id], ats=[at])
 

@@ -64,14 +64,14 @@ class DurableFace(Callbacks):
     `sync`           "always": a call is answered once it is on the disk; "os": once the operating system has it, which
                      survives the death of the process, not of the machine.
     `remember`       how long to keep signals for waits that have not come yet; by default not at all.
-    `remember_ids`   how long the ids of ended waits and of signals are known: said again, they count once.
+    `remember_ids`   how long the ids of ended waits and of signals are known: one that comes again has no effect.
     `max_pending`    refuse further waits beyond that many, with `HubFullError`.
     `recover_grace`  how long after a start nothing expires, so that senders can deliver what they could not, with `at`.
     `max_step`       a jump of the wall clock ahead beyond that is not followed until `confirm_step()`.
     `keep`           how long outcomes and events stay in the log; `keep_bytes` limits its size.
-    `archive`        True: segments become Parquet once they are sealed (needs `sojourn[pipeline]`), and leave the log
-                     only after that. False: they leave it though they did not. By default, only if the folder has no
-                     such data set, which `sojourn compact` makes too.
+    `archive`        True: sealed segments are converted to Parquet (needs `sojourn[pipeline]`), and leave the log only
+                     after that. False: they leave it unconverted. By default likewise, unless the folder has such a
+                     data set, which `sojourn compact` makes too: then not before they have been converted.
     `memory`         about how many bytes pending waits may take in memory: those due later are in an index on the disk.
     `clock`          for tests: a `ManualClock` runs everything in virtual time, and in the calling thread.
     `on_error`       told the wait and what one of its callbacks raised, or which early signal it could not use.
@@ -194,11 +194,11 @@ class DurableFace(Callbacks):
         )
 
     def close(self, *, cancel_pending: bool = False) -> Sequence[Wait]:
-        """Stop, and let go of the folder, in which waits stay pending; or cancel them first. Returns those that were.
+        """Stop, and let go of the folder. Waits stay pending in it, unless `cancel_pending`. Returns those that were.
 
-        That is a list. With more than 10,000 that nobody has looked at, it is a sequence of the same length that reads
-        these from the folder whenever somebody goes through it: until the folder is opened again, at least.
-        Whoever waits for one of them in this process is told so, with an error.
+        That is a list; but if more than 10,000 of them have not been looked at yet, it is a sequence that reads these
+        from the folder each time somebody iterates over it, which works at least until the folder is opened again.
+        Whoever waits for one of them in this process gets a `PurgatoryClosedError`.
         """
         before = None
         if cancel_pending and self._engine._is_open:

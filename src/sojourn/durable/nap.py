@@ -22,11 +22,11 @@ class Nap:
         self._until: int | None = None
 
     def forget(self) -> None:
-        """The next one is planned anew, whatever this one is good for."""
+        """Whatever is planned counts no longer: `plan` plans anew, even if that is later."""
         self._until = None
 
     def plan(self, due: int | None) -> None:
-        """Be woken then, unless that happens sooner anyway."""
+        """Have `wake` called then, unless it is to be called sooner anyway."""
         if due is None or (self._until is not None and self._until <= due):
             return
         self.end()

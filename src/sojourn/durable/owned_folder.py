@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOVE_MOST = 1_000
 """Waits that leave memory, and that come in before they are due, with one group."""
 BRING_IN_MOST = 10_000
-"""Waits that nobody has looked at, of the index too, that are made when a hub is closed: more stay in the folder."""
+"""Up to so many waits that nobody has looked at become objects when a hub is closed; if there are more, none does."""
 CROWD_WAIT_S = 0.05
 """How long a group waits for upkeep when much more has changed than it follows; if twice as much, until it is done."""
 LEAD_MS = 10_000
@@ -66,7 +66,7 @@ class OwnedFolder:
         recovered = recover(self.files, self._owner, index=self.index, most=self._most)
         self.state, self.torn_bytes = recovered.state, recovered.tail.torn_bytes
         if self.torn_bytes:
-            left_out = f"{self.torn_bytes} bytes that nobody was answered for are left out"
+            left_out = f"{self.torn_bytes} bytes that were never acknowledged are left out"
             self._log("warning", f"the last write was cut off; {left_out}")
         for damage in recovered.damaged_snapshots:
             self._log("warning", f"passed over a snapshot: {damage}")

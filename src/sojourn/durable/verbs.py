@@ -298,7 +298,7 @@ class Batch:
         self._plan_number, self._within_ms, self._rule = plan_number, within_ms, rule
         self._keys, self._ids, self._payloads = keys, ids, payloads
         self._known: dict[int, Wait | int] = {}
-        """Instead of some: the wait that has the id, or the place of the one before that has."""
+        """By place in the batch: the wait that has the id already, or the place of an earlier one with the same id."""
         self.new: Sequence[int] = range(len(keys))
 
     def check(self, state: State) -> None:

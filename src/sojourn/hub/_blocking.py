@@ -1,4 +1,4 @@
-"""How `result()` waits: in most threads by sleeping; where that would be for ever, otherwise."""
+"""How `result()` waits: most threads sleep. One that would sleep for ever moves the clock itself, or is refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def wait_for(wait: Wait, timeout: float | None) -> None:
         else:
             sleep_until_told(wait, timeout)
     if not wait.done():
-        raise TimeoutError(f"{wait!r} is still pending after {timeout} s; its own deadline is another matter")
+        raise TimeoutError(f"{wait!r} is still pending after {timeout} s: only result() gives up, the wait goes on")
 
 
 def sleep_until_told(wait: Wait, timeout: float | None) -> None:
@@ -41,7 +41,7 @@ def sleep_until_told(wait: Wait, timeout: float | None) -> None:
 
 
 def refuse_to_stop_the_driver(wait: Wait, timer: Driven) -> None:
-    """Where deadlines are noticed, nothing may sleep: the one it waits for might never be."""
+    """`DeadlockError` where deadlines are noticed: if that thread or loop slept, this wait might never end."""
     driver = getattr(timer, "_driver", None)
     if isinstance(driver, LoopDriver):
         if driver.is_on_its_loop():
@@ -54,6 +54,6 @@ def refuse_to_stop_the_driver(wait: Wait, timer: Driven) -> None:
 
 
 def is_moved_here(wait: Wait, timer: Driven) -> bool:
-    """Whether it is for this thread, which made the hub, to move the clock: while it sleeps, nobody would."""
+    """Whether this thread has to move the clock: it made the hub, and if it slept, nobody else would."""
     is_manual = isinstance(timer.clock, ManualClock) and getattr(timer, "_driver", None) is not None
     return is_manual and wait._waits._made_in == threading.get_ident()

@@ -41,7 +41,7 @@ def add_callback(wait: Wait, callback: Callable[[Wait], object]) -> None:
 
 
 def tell_all(waits: Iterator[Wait]) -> None:
-    """Let each wait tell that it has ended, even if one of them is told to exit."""
+    """Let each wait tell that it has ended, even if a callback of one of them exits (SystemExit, KeyboardInterrupt)."""
     for wait in waits:
         try:
             wait._tell()

@@ -62,7 +62,7 @@ class HubFace:
     """
 
     _keeps_in_memory = True
-    """Or else on a disk, here or in a service."""
+    """Whether waits are kept in memory; if not, they are on a disk, here or in a service."""
     _own_timer_type: Callable[..., SystemTimer | AsyncTimer]
     _waits_type: type[WaitsFace] = Waits
     _waits: WaitsFace
@@ -148,7 +148,7 @@ class HubFace:
     # The others
 
     def signal_many(self, signals: Iterable[Event | tuple[Any, ...]]) -> int:
-        """Signal each `(key, kind)`, `(key, kind, source)` or `(key, kind, source, value)`; return how many ended.
+        """Signal each `(key, kind)`, `(key, kind, source)` or `(key, kind, source, value)`; return how many completed.
 
         An `Event` will do too. Like any signal it is stamped with the time of the call, whatever its own says.
         """

@@ -1,6 +1,6 @@
-"""The compiled passes over columns, if the package has them, unless `SOJOURN_PURE=1` (0 is as unset); or None.
+"""The compiled passes over columns; None if the package has none, or if `SOJOURN_PURE` is set to anything but 0.
 
-Every function that uses `core` says the same in NumPy and Arrow for where it is None, as on Spark's executors when this
+Every function that uses `core` does the same in NumPy and Arrow where that is None, as on Spark's executors when this
 package is sent to them. A core that is there but cannot be loaded is an error, not a reason to be slow in silence.
 """
 

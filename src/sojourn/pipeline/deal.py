@@ -22,7 +22,7 @@ ENOUGH_ROWS = 100_000
 MOST_SHARDS = 256
 
 ROWS_AT_ONCE = 1 << 20
-"""About how many rows are brought into the order of their shards at once: near enough to each other to be found."""
+"""About how many rows are sorted by shard at once: few enough that a shard's rows are near each other in memory."""
 
 Part = TypeVar("Part")
 Done = TypeVar("Done")

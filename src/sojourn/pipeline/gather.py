@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -59,12 +60,15 @@ class Gathering:
             normal_schema(self.plan, number_types(self.plan, log), opens=self.opens), self.memory, self.scratch
         )
         latest: int | None = None
-        for read in self._in_threads(drawers, [first], others):
-            with self.phases("deal"):
-                drawers.add(read.dealt)
-            latest = latest_of(latest, read.latest)
-            for rows in read.aside:
-                self.aside(rows)
+        with ExitStack() as on_failure:
+            on_failure.push(drawers)
+            for read in self._in_threads(drawers, [first], others):
+                with self.phases("deal"):
+                    drawers.add(read.dealt)
+                latest = latest_of(latest, read.latest)
+                for rows in read.aside:
+                    self.aside(rows)
+            on_failure.pop_all()
         return Gathered(drawers, latest)
 
     def _in_threads(self, drawers: Drawers, *several: Iterable[Part]) -> Iterator[_Read]:

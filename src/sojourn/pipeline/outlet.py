@@ -27,11 +27,11 @@ ROWS_AT_ONCE = 1 << 19
 
 
 class TableFile:
-    """A file of rows, in groups as they are written. It is made with the first, or when it is closed.
+    """A Parquet file, with a row group for each `write`. It is made by the first of them, or by `close`.
 
-    Only what says the same again and again, in the columns `repeated`, is worth a dictionary. Whole numbers, as times
-    are, are written as differences, which takes less time and room. Of texts no bounds are kept: rows are in no order
-    in which these would help a reader to find one.
+    Only the columns `repeated`, whose values come again and again, are worth a dictionary. Whole numbers, and so times,
+    are written as differences, which takes less time and room. Texts have no statistics: the rows are in no order in
+    which a reader could skip any by them.
     """
 
     def __init__(self, path: str, schema: pa.Schema, repeated: Iterable[str] = S.REPEATED) -> None:
@@ -149,7 +149,7 @@ class Outlet:
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
-        """What runs inside is deciding, apart from what the outlet itself does meanwhile."""
+        """Time spent inside counts as deciding, except what the outlet spends on counting and writing meanwhile."""
         start, before = perf_counter(), self._phases.total()
         yield
         others = self._phases.total() - before

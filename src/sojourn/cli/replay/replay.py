@@ -53,7 +53,7 @@ def replay(
     ] = False,
     quarantine: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Rows set aside, elsewhere than beside DIR.", rich_help_panel=_OUTPUT),
+        typer.Option(metavar="DIR", help="Where rows set aside go, if not to DIR-quarantine.", rich_help_panel=_OUTPUT),
     ] = None,
     summary: Annotated[
         Path | None,

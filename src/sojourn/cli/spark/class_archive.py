@@ -82,7 +82,7 @@ class ClassArchive:
         return ""
 
     def discard(self) -> None:
-        """Java did not come up with it: so it is not used again, and no other is made for a while."""
+        """Java could not start from it: do not use it again, nor make another one for a while."""
         with suppress(OSError):
             self.file.unlink(missing_ok=True)
             self.draft.touch()

@@ -88,7 +88,10 @@ class Interrupts:
 
 
 def watch(query: StreamingQuery, screen: StreamScreen, files: Files, report: str) -> None:
-    """Show each micro-batch, and leave the last report where `status` finds it. On Ctrl-C, until it ends."""
+    """Show each micro-batch, and keep the last report where `status` finds it, until the query ends.
+
+    After Ctrl-C the micro-batch under way is the last one; a second Ctrl-C stops it too.
+    """
     seen = -1
 
     def look() -> None:

@@ -71,7 +71,7 @@ def run(
         typer.Option(help="What becomes of operations under rules that the checkpoint has, and that are not given."),
     ] = None,
     heartbeat: Annotated[
-        bool, typer.Option("--heartbeat", help="Let the clock show that time passes when no events come.")
+        bool, typer.Option("--heartbeat", help="Let the clock move the watermark when no events come.")
     ] = False,
     key: O.KeyColumn = None,
     kind: O.KindColumn = None,

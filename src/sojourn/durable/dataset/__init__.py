@@ -6,7 +6,7 @@
     parquet     tables as files beside the log; which segments have been converted
     past        all there is of a folder, from files and log, in the order of the log
     changes     what was done by hand: deadlines moved, waits cancelled, graces
-    hearing     waits that did not hear simply what was stamped in their time
+    hearing     what a wait heard, where that cannot be told by times alone
     history     the past as the law takes it: rules, operations, events
     verify      what was told, and what the law says    (`verified`: what came of it)
 

@@ -69,8 +69,8 @@ def need_arrow(what: str) -> None:
 class Archive:
     """What upkeep asks before a sealed segment goes.
 
-    `wanted`  True: segments are converted once they are sealed, and go only after that. False: they go though they were
-              not converted. None: the same, unless the folder has a data set: then nothing is missing from it.
+    `wanted`  True: segments are converted once they are sealed, and go only after that. False: they go unconverted.
+              None: they do so unless the folder has a data set; then they go only once they are in it.
     """
 
     def __init__(self, files: Files, wanted: bool | None) -> None:

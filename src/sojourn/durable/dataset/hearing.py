@@ -1,11 +1,11 @@
-"""What a wait heard, record by record: for those of which the times alone do not tell.
+"""What a wait heard, record by record: for the waits whose signals cannot be told by times alone.
 
-Mostly a wait hears the signals on its keys that are stamped from its opening on, as the law has it. These do not:
+Usually a wait hears the signals on its keys that are stamped at or after its opening, as the law has it. Not so if
 
-* signals of its first instant were in the log before it, and were not remembered (or those before, of a level);
-* it was opened on signals that were remembered: they count from the opening on;
-* it was cancelled by hand, and signals of the same instant came after that;
-* signals came with times of their own, in a grace: to who waited when they came, and had not ended;
+* signals of its first instant came before it in the log, and were not remembered (for a level: any earlier signals);
+* it was opened on signals that were remembered: they count as of the opening;
+* it was cancelled by hand, and further signals of that instant came after the cancellation;
+* signals came with times of their own, in a grace: they count for those who were waiting when they came;
 * its deadline was moved by hand, and by signals that keep it alive as well.
 """
 

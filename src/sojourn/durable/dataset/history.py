@@ -5,8 +5,8 @@
 * Signals are events, stamped as they came.
 * A cancellation by hand is an event on a key that only its wait has: of the kind that cancels under its rule; where
   the rule has none, it gets one.
-* The few waits that did not hear simply what was stamped in their time (`particular`) have what they heard on that key
-  of their own, and no other.
+* The few waits whose signals cannot be told by times alone (`hearing`, `particular`) have what they heard on that key
+  of their own, and no other key.
 
 As of the last record of the log: what ends later is pending.
 """

@@ -36,7 +36,7 @@ class Past(NamedTuple):
     changes: pa.Table
     plans: Plans
     began_with: Settings | None
-    """If the beginning is missing, the settings then, as far as known."""
+    """The settings before the first record that is left, as far as known; None if nothing is missing before it."""
     goes_on_with: frozenset[int]
     """The numbers of outcomes before which a repair has left a gap."""
 

@@ -38,17 +38,11 @@ def backup(data: str | os.PathLike[str] | Files, to: str | os.PathLike[str]) -> 
     files, target = opened(data), Path(to)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise StorageError(f"{os.fspath(to)!r} is there already; name a folder that is not, or is empty")
+    if target.name in ("", ".."):
+        raise StorageError(f"{os.fspath(to)!r} does not name a new folder; give it a name")
     draft = target.with_name(f".{target.name}.draft")
-    for _ in range(TRIES):
-        shutil.rmtree(draft, ignore_errors=True)
-        try:
-            copied = [_copy(files, DiskFiles(draft), name, length) for name, length in _to_copy(files)]
-            break
-        except FileNotFoundError as error:  # the owner's retention has removed it meanwhile: begin again
-            gone = error
-    else:
-        raise StorageError(f"what was to be copied is removed again and again: {gone}; keep more, or try again later")
     try:
+        copied = _all_copied(files, draft)
         with looked_at(DiskFiles(draft)) as state:
             counts = state.pending, state.next_number - 1, state.last_stamp
         os.replace(draft, target)
@@ -56,6 +50,17 @@ def backup(data: str | os.PathLike[str] | Files, to: str | os.PathLike[str]) -> 
         shutil.rmtree(draft, ignore_errors=True)
         raise
     return Backup(str(target), len(copied), sum(copied), *counts)
+
+
+def _all_copied(files: Files, draft: Path) -> list[int]:
+    """How many bytes each file has that was copied."""
+    for _ in range(TRIES):
+        shutil.rmtree(draft, ignore_errors=True)
+        try:
+            return [_copy(files, DiskFiles(draft), name, length) for name, length in _to_copy(files)]
+        except FileNotFoundError as error:  # the owner's retention has removed it meanwhile: begin again
+            gone = error
+    raise StorageError(f"what was to be copied is removed again and again: {gone}; keep more, or try again later")
 
 
 def _to_copy(files: Files) -> Iterator[tuple[str, int | None]]:

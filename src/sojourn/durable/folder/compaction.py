@@ -47,22 +47,22 @@ def compact(data: str | os.PathLike[str] | Files, *, keep: Duration = "7 days") 
         return Compacted(convert_sealed(files), [], str(error))
     with closing(ownership), closing(Index(files.index_path)) as index:
         log, last_stamp = _sealed(files, index)
-        before = layout(files).segments
-        converted = convert_sealed(files)
-        now_ms = max(last_stamp, time.time_ns() // 1_000_000)
-        Upkeep(
-            files,
-            log,
-            lambda: now_ms,
-            index,
-            MOST,
-            in_background=False,
-            segment_bytes=1,
-            keep_ms=keep_ms,
-            keep_bytes=None,
-            before_removal=Archive(files, True).before_removal,
-        ).work(log.position.segment, has_snapshot=True)
-        log.close()
+        with closing(log):
+            before = layout(files).segments
+            converted = convert_sealed(files)
+            now_ms = max(last_stamp, time.time_ns() // 1_000_000)
+            Upkeep(
+                files,
+                log,
+                lambda: now_ms,
+                index,
+                MOST,
+                in_background=False,
+                segment_bytes=1,
+                keep_ms=keep_ms,
+                keep_bytes=None,
+                before_removal=Archive(files, True).before_removal,
+            ).work(log.position.segment, has_snapshot=True)
         return Compacted(converted, sorted({*before} - {*layout(files).segments}), None)
 
 

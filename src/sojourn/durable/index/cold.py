@@ -6,7 +6,7 @@ changed. When the index is brought forward, what had changed by then is `frozen`
 not count either, old or new. That is why it does no harm to see the index half-way.
 
 A wait comes into memory when somebody asks for it, when a signal reaches it, and before it is due. It leaves when it
-is due late, the index has it, and nobody holds it.
+is not among the soonest, the index has it as it is, and nobody holds it.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ CROWD = 2
 
 
 class Sweep:
-    """Waits in the index that were cancelled, or moved, by one record: what happened to them when they come in."""
+    """Waits in the index that one record has cancelled, or moved. It is carried out on each when it comes in."""
 
     def __init__(self, seqs: array[int], stamp: int, number: int = 0, by_ms: int = 0) -> None:
         self.seqs = seqs
         self.stamp = stamp
         self.number, self.by_ms = number, by_ms
         self.reached = 0
-        """Up to there all have come in."""
+        """How many of `seqs`, from the front, have come in."""
 
     def __contains__(self, seq: int) -> bool:
         place = bisect_left(self.seqs, seq)
@@ -122,7 +122,7 @@ class Cold:
                 self.changed.add(wait.seq)
 
     def to_be_told(self, seqs: list[int]) -> None:
-        """These are told: bring in who is not here. The index must not have them any more, once they are."""
+        """These are about to be told: bring in those that are not here. Their rows in the index count no longer."""
         waits, untold = self._state.waits, self._state.untold
         self.of_seqs([seq for seq in seqs if seq not in untold and seq not in waits])
         self.changed.update([seq for seq in seqs if seq < self.next_seq])

@@ -2,8 +2,8 @@
 
 It is a snapshot that can be asked: for the waits on a key, of an id, due next. It changes in one transaction, from one
 place in the log to a later one, so it is never ahead of the log. Nothing is synced. Closing seals it, with a checksum
-of the whole file; if it is not sealed, and the machine has been started anew since, it may be anything, and is thrown
-away. Each row has a checksum, too.
+of the whole file. One that is not sealed, and is older than the last start of the machine, may hold anything, and is
+thrown away. Each row has a checksum, too.
 
 One connection, for two threads: the hub reads, and upkeep writes. A reader may see half of what is being written;
 `cold.py` says why that does no harm.

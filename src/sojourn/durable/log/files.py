@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -159,11 +160,9 @@ class DiskFiles:
         path = self.folder / name
         lock = DiskAppender(path)
         if fcntl is not None:
-            try:
-                fcntl.flock(lock._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            if not _has_locked(lock._fd):
                 lock.close()
-                raise owned(str(self.folder), self.read(name)) from None
+                raise owned(str(self.folder), self.read(name))
             lock._is_lock = True
             try:
                 os.ftruncate(lock._fd, 0)
@@ -185,6 +184,19 @@ class DiskFiles:
             except OSError:
                 return who, True
         return who, False
+
+
+def _has_locked(fd: int) -> bool:
+    """Try a few times: `owner`, which only looks, holds the lock for a moment too."""
+    for pause_s in (0.001, 0.01, 0.05, None):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if pause_s is not None:
+                time.sleep(pause_s)
+        else:
+            return True
+    return False
 
 
 def write_file(to: Files, name: str, data: bytes) -> None:

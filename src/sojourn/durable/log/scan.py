@@ -25,7 +25,7 @@ class Damage(NamedTuple):
 
 
 class Scanned(NamedTuple):
-    """A segment: its header, the records that are whole, and what is not. `end` is that of the last whole record."""
+    """A segment: its header, the records that are whole, and the damage between them."""
 
     number: int
     size: int

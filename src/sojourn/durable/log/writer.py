@@ -18,8 +18,8 @@ class Log:
     """The end of the log, to which its one owner appends. Not thread-safe: the committer has its turn.
 
     Invariants: everything before `position` is acknowledged, or about to be; nothing behind it ever was. After an error
-    the log is `failing`: nobody knows how much of the last group the disk has, so nothing more goes into that file,
-    and `recover` starts the next one, whose header says where the acknowledged part ends.
+    `failure` is set: nobody knows how much of the last group is on the disk, so nothing more goes into that file.
+    `start_segment` begins the next one, whose header says where the acknowledged part ends.
     """
 
     def __init__(self, files: Files, position: Position, sync: Sync) -> None:

@@ -1,4 +1,4 @@
-"""Recovery: the last snapshot, then the tail of the log."""
+"""Recovery: the index, if it belongs to this log, or else the last snapshot; then the tail of the log."""
 
 from __future__ import annotations
 
@@ -121,8 +121,8 @@ def replay(
 ) -> tuple[Tail, int]:
     """Apply what the log has from there on; the place where it ends, and how many records that was.
 
-    On the way the index may have to be brought forward, for lack of memory. Not if it is shared with a running hub:
-    that has forgotten what was opened and ended meanwhile, and must not see rows of it.
+    If too much changes for memory, the index is brought forward on the way. Not if a running hub shares it: the hub
+    has forgotten the waits that were opened and ended in between, and must not find rows of them.
     """
     tail, count = Tail(start, 0), 0
     for i, header in enumerate(found):

@@ -30,7 +30,7 @@ SNAPSHOTS_KEPT = 2
 
 
 class BriefTurns:
-    """While upkeep works, threads of this process take turns more often: else each call waits for it several times."""
+    """While upkeep works, Python switches threads more often: otherwise every call would wait for it several times."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
@@ -100,9 +100,9 @@ class Upkeep:
         return cold.is_full and not self.is_working and self._now_ms() >= self._retry_at
 
     def segment_started(self) -> None:
-        """The segments before this one are sealed: see to them, in the background if there are clocks that tick.
+        """The segments before this one are sealed: see to them, in a thread unless the hub is on a `ManualClock`.
 
-        Not while those before are still being seen to.
+        Not to be called while `is_working`.
         """
         self.is_forward = False
         segment = self._log.position.segment

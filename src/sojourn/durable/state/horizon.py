@@ -117,4 +117,10 @@ def soonest(
             return found, False
         if is_asked_for(wait):
             found.append(wait)
-    return found, state.pending == len(state.waits) or before is not None
+    return found, state.pending == len(state.waits) or (before is not None and _are_all_in_memory(state, before))
+
+
+def _are_all_in_memory(state: State, before: int) -> bool:
+    """Whether no wait that is due before a time is in the index only."""
+    first = None if state.cold is None else state.cold.first_due()
+    return first is None or first >= before

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from .wait import Owner
 
 
+MOST_DIGITS = 18
+"""Of a wait's number, as people may write it: more would not fit 64 bits, as the index has them."""
+
+
 class Roster:
     """The waits of a hub.
 
@@ -65,9 +69,11 @@ class Roster:
 
     def find(self, wait_id: str) -> Wait | None:
         """By the id that it was given, or by the number that stands for one."""
-        if wait_id.startswith("#") and wait_id[1:].isdigit():
-            seq = int(wait_id[1:])
-            return self.get(seq) or self.untold.get(seq)
+        if wait_id.startswith("#"):  # which no id that was given does
+            digits = wait_id[1:]
+            if not (digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS):
+                return None
+            return self.get(int(digits)) or self.untold.get(int(digits))
         return self.of_id(wait_id)
 
     def watching(self, key: str) -> Iterable[Wait]:

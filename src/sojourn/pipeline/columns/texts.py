@@ -83,9 +83,9 @@ def _mixed(words: Hashes, start: Ints, end: Ints) -> Hashes:
 
 
 def coded(texts: pa.Array, rows: RowNumbers | None = None) -> tuple[NDArray[np.int32], pa.Array]:
-    """A code for each text, the same for the same one; and the text of each code, in the order of their coming.
+    """A code for each text, the same for equal texts; and the text of each code, in order of first appearance.
 
-    `rows` are those that are meant, if not all. None of them may be null.
+    `rows` chooses some of the texts; without it all are coded. None of them may be null.
     """
     if core is None:
         chosen = texts if rows is None else texts.take(pa.array(rows))

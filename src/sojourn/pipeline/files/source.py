@@ -184,6 +184,8 @@ def _dataset(source: Source, dictionary_columns: Collection[str] = ()) -> datase
     format = meanings.parquet_format(dictionary_columns) if source.format == "parquet" else source.format
     with readable(source):
         found = dataset.dataset(where, format=format, partitioning="hive")
+        if next(found.get_fragments(), None) is None:  # a folder elsewhere: of those here `files_of` knows
+            raise SourceError(f"the folder {source.path!r} has no files in it")
         return found.replace_schema(meanings.with_all_columns(found))
 
 

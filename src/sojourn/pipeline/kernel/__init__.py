@@ -3,7 +3,7 @@
     operations = openings(rule, events)              # those that events open; or given(events, ...), from elsewhere
     verdicts = judge(rule, events, operations)       # how each ends, given the events there are
 
-`judge` is `endings`, then `in_words`: who has no use for the words on all operations asks for those on some.
+`judge` is `endings`, then `in_words`. A caller that needs the words on only some operations calls the two itself.
 
 `Events` are rows sorted by group (all that one operation may look at: the events of its key), then time; their order
 within an instant does not matter. `Operations` and `Verdicts` are columns too, in the same order as each other.

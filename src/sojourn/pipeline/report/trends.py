@@ -73,7 +73,7 @@ def time_over_time(periods: Periods, found: Sequence[Point | None], axis: Axis) 
     plot = Plot(f"Time to completion by {periods.unit.name} of opening")
     zero = axis.allowed or 0
     known = [at for point in found if point for at in point.within if at is not None]
-    start, end = min(0, *known) if axis.allowed is None else 0, max(*known, zero, 1)
+    start, end = min([0, *known]) if axis.allowed is None else 0, max([*known, zero, 1])
     step = duration_step((end - start) / 5)
     bottom, top = start // step * step, -(-end // step) * step
     for value in multiples(step, bottom, top):

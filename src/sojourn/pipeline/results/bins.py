@@ -113,7 +113,7 @@ def _encoded_as_fits(values: Ints) -> tuple[int, Ints, Ints]:
 
 
 def _may_fit(values: Ints, level: int) -> bool:
-    """Whether so few places may hold all values: not if some of the values need more."""
+    """Whether `MOST` places may be enough for all values: they are not if a sample of the values needs more."""
     few = _places_of_some(values, level, 2 * MOST)
     return few <= MOST // 4 or (few <= MOST and _places_of_some(values, level, 8 * MOST) <= MOST)
 

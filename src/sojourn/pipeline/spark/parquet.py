@@ -175,7 +175,7 @@ def _groups(spark: SparkSession, source: Source) -> list[Group]:
 
 
 def _seen_by_java(spark: SparkSession, path: str) -> Meanings:
-    """As `_meanings`, of a file that only Spark can reach."""
+    """As the second half of `columns_of`, for a file that only Spark can reach."""
     java: Any = spark._jvm
     hadoop = spark._jsc.hadoopConfiguration()
     parquet = java.org.apache.parquet.hadoop

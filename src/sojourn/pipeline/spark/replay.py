@@ -121,8 +121,8 @@ class SparkReplay:
         return "complete" if end is None else end
 
     def _set_aside(self, folder: str) -> None:
-        """Where it is known that there are no such rows, an empty table: neither is the log read again to find none,
-        nor has Spark a job, if the table is written here."""
+        """Write the rows that are set aside. If there are known to be none, the log is not read again to find that out;
+        and if the empty table is written here, Spark has no job at all."""
         is_clean = self._passed.is_clean()
         if is_clean and spark_source.is_here(self._spark, folder):
             QuarantineOutlet(folder).close()

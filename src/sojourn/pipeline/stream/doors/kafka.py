@@ -91,7 +91,9 @@ def sender(address: Address) -> Callable[[Iterator[Row]], None]:
                 producer.poll(1)
         producer.flush()
         if failed:
-            raise SourceError(f"{len(failed)} messages did not reach {address}: {failed[0]}")
+            raise SourceError(
+                f"{len(failed)} messages did not reach topic {address.topic!r} on {address.servers}: {failed[0]}"
+            )
 
     return sent
 

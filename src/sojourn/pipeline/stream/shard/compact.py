@@ -1,8 +1,8 @@
-"""What a segment holds as bytes that are few, and soon written: columns of numbers that repeat, then compressed.
+"""The bytes of a segment, few and quickly written: columns arranged so that their bytes repeat, then compressed.
 
-LZ4 looks for bytes that were there before. Offsets differ in each row, though lists and texts are mostly of one length;
-of a time only the lower half differs much, but each one cuts what repeats in two. So lengths are written in place of
-offsets, and all lower halves of numbers of 64 bits before all upper ones: a quarter fewer bytes, in half the time.
+LZ4 looks for sequences of bytes that it has seen before. Offsets differ in each row, even if all lists and texts have
+the same length: so lengths are written in their place. Of a time mostly the lower half differs, and it would break up
+the repeating upper ones: so all lower halves come first, then all upper ones. A quarter fewer bytes, in half the time.
 """
 
 from __future__ import annotations

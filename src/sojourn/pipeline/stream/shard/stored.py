@@ -1,7 +1,7 @@
-"""What is kept of keys as bytes, for a segment: what follows from the rest is not written.
+"""What is kept of keys, as the bytes of a segment. What can be worked out from the rest is not written.
 
-A hash follows from its key, and is as good as random, so it would be the part that no compression makes smaller. When a
-key is due mostly follows from when something was first seen of it: so the distance is written.
+A hash can be worked out from its key and, being as good as random, would not compress. When a key is due is mostly at
+the same distance from its first event: so that distance is written.
 """
 
 from __future__ import annotations
