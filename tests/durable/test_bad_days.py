@@ -15,7 +15,7 @@ from durable.scene import WALL_MS, Scene, picture, snapshot_at
 from sojourn.durable.log.records import TOLD, records, start_of_records
 from sojourn.durable.log.segments import Header, headers, layout, segment_name
 from sojourn.durable.recovery.recovery import recover
-from sojourn.durable.recovery.upkeep import removable
+from sojourn.durable.recovery.upkeep import RETRY_MS, removable
 from sojourn.durable.state.state import State
 from sojourn.testing import ManualClock
 
@@ -48,6 +48,32 @@ def test_waits_expire_on_a_full_disk_and_are_told_once_there_is_room(scene: Scen
     scene.clock.advance(1_000)
     assert (wait.outcome, wait.at, scene.told) == ("expired", WALL_MS + 100, ["#1"])
     scene.check()
+
+
+def test_upkeep_that_fails_unexpectedly_says_where_and_goes_on_later(caplog: pytest.LogCaptureFixture) -> None:
+    """As when Arrow cannot convert a segment, which is a ValueError."""
+    scene = Scene(segment_bytes=400)
+    upkeep = scene.hub._engine._upkeep
+    upkeep._sealed = fail_to_convert
+    fill_a_segment(scene, "first")
+    assert "upkeep has to wait: it cannot be converted" in caplog.text
+    assert "in fail_to_convert" in caplog.text, "with its traceback"
+    assert upkeep._retry_at == scene.hub.now_ms() + RETRY_MS
+    upkeep._sealed = None
+    before = layout(scene.files).snapshots
+    fill_a_segment(scene, "second")
+    assert len(layout(scene.files).snapshots) > len(before)
+    scene.check()
+
+
+def fail_to_convert() -> None:
+    raise ValueError("it cannot be converted")
+
+
+def fill_a_segment(scene: Scene, name: str) -> None:
+    before = layout(scene.files).segments
+    while layout(scene.files).segments == before:
+        scene.hub.wait(name, "paid", 1_000_000)
 
 
 @pytest.mark.parametrize("what", ["sync", "write"])

@@ -105,6 +105,32 @@ def test_a_leader_that_is_interrupted_hands_on_and_its_group_is_told() -> None:
     assert not disk.committer._is_led
 
 
+def test_what_an_interrupted_leader_leaves_behind_is_led_by_whoever_asks_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an asyncio hub: no thread waits for these, so none could lead."""
+    answered: list[Request[Any]] = []
+    committer = Committer(commit_all, lambda: 0, 100, gathers=False)
+    left, asked = (Request(lambda stamp: stamp, answered.extend) for _ in range(2))
+    assert committer.enqueue(left)
+    with monkeypatch.context() as patch:
+        patch.setattr(committer, "_gather", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            committer.lead()
+    assert committer.enqueue(asked), "nobody leads"
+    committer.lead()
+    assert answered == [left, asked]
+    assert not committer._is_led
+
+
+def commit_all(group: list[Request[Any]], known_to: int) -> Callable[[], object]:
+    for request in group:
+        request.result = request.perform(request.stamp)
+    return lambda: None
+
+
+def interrupted() -> None:
+    raise KeyboardInterrupt
+
+
 def test_one_that_has_gone_is_not_made_the_leader() -> None:
     disk, results = Disk(), list[Any]()
     thread = disk.start(results)

@@ -18,7 +18,7 @@ from durable.faulty_files import FaultyFiles, disk_after, none_of_it, some_of_it
 from durable.program import run
 from durable.scene import SHIPPED, WALL_MS, Scene
 from sojourn.durable import verify
-from sojourn.durable.dataset import archive
+from sojourn.durable.dataset import archive, parquet
 from sojourn.durable.dataset.parquet import convert_sealed
 from sojourn.durable.dataset.past import Past, read_past
 from sojourn.durable.folder.compaction import compact
@@ -27,6 +27,7 @@ from sojourn.pipeline import local
 from sojourn.pipeline.files.source import Source
 from sojourn.pipeline.schema import OUTCOMES
 from sojourn.testing import ManualClock
+from support import open_files
 
 
 def told(scene: Scene) -> list[int]:
@@ -176,6 +177,19 @@ def test_compact_without_an_owner_converts_all_and_removes_what_is_old() -> None
     assert sorted(wait.id for wait in hub.list()) == sorted(f"w{i}" for i in range(10))
     hub.signal("k3", "paid")
     assert told(scene) == [1]
+
+
+def test_a_compaction_that_fails_lets_go_of_all_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sj.Hub("live", data=tmp_path).close()
+
+    def fail(files: Any) -> list[int]:
+        raise sj.StorageError("it cannot be converted")
+
+    monkeypatch.setattr(parquet, "convert_sealed", fail)
+    with pytest.raises(sj.StorageError, match="cannot be converted"):
+        compact(tmp_path)
+    assert open_files(tmp_path) == []
+    sj.Hub("again", data=tmp_path).close()
 
 
 def test_the_pipelines_read_the_folder_while_the_hub_runs(tmp_path: Path) -> None:

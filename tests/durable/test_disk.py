@@ -6,15 +6,21 @@ import os
 import subprocess
 import sys
 import threading
+import time
+from inspect import signature
 from pathlib import Path
 from random import SystemRandom
+from typing import Any
 
 import pytest
 
 import sojourn as sj
 from durable.kills import run as kill_often
 from sojourn.durable import DurableHub
+from sojourn.durable.hub import DurableFace
 from sojourn.durable.log.files import DiskFiles
+from sojourn.hub.hub import OTHER_OPTIONS, HubFace
+from sojourn.service.client.hub import RemoteFace
 from sojourn.testing import ManualClock
 
 GUARD_S = 30
@@ -54,10 +60,43 @@ def test_a_folder_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> No
         sj.read(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("place", ["a", "a/b"])
+def test_a_file_is_no_data_folder(tmp_path: Path, place: str) -> None:
+    (tmp_path / "a").write_text("here")
+    with pytest.raises(sj.StorageError, match="a' is a file; name another place"):
+        hub_in(tmp_path / place)
+
+
 def test_two_hubs_of_one_process_cannot_own_a_folder(tmp_path: Path) -> None:
     with hub_in(tmp_path), pytest.raises(sj.OwnedError, match=f"hub 'real' of process {os.getpid()}"):
         hub_in(tmp_path)
     hub_in(tmp_path).close()
+
+
+def test_somebody_who_only_looks_at_the_lock_for_a_moment_keeps_nobody_from_taking_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    files = DiskFiles(tmp_path)
+    files.lock("lock", {}).close()
+    with open(tmp_path / "lock", "rb") as look:
+        fcntl.flock(look, fcntl.LOCK_SH)  # as `owner` does
+        monkeypatch.setattr(time, "sleep", lambda seconds: fcntl.flock(look, fcntl.LOCK_UN))
+        files.lock("lock", {}).close()
+
+
+def test_a_lock_that_stays_taken_is_asked_for_a_few_times_and_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fcntl")
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    files = DiskFiles(tmp_path)
+    lock = files.lock("lock", {"name": "first"})
+    with pytest.raises(sj.OwnedError, match="hub 'first'"):
+        files.lock("lock", {"name": "second"})
+    lock.close()
+    assert 0 < len(pauses) < 10
 
 
 def test_another_process_is_refused_and_told_who_has_the_folder(tmp_path: Path) -> None:
@@ -172,6 +211,24 @@ def test_data_none_is_a_hub_in_memory_and_subclasses_have_no_folder() -> None:
         assert not isinstance(hub, DurableHub)
     with pytest.raises(sj.ConfigError, match="only Hub and AsyncHub themselves"):
         Mine("mine", data="x")
+
+
+@pytest.mark.parametrize("kind", [sj.Hub, sj.AsyncHub])
+def test_an_option_of_another_kind_of_hub_says_what_it_needs(kind: Any) -> None:
+    with pytest.raises(sj.ConfigError, match="sync: only a hub with data= has this option; give data= too"):
+        kind("m", sync="os")
+    with pytest.raises(sj.ConfigError, match="token: only a hub with url= has this option"):
+        kind("m", token="secret")
+    with pytest.raises(TypeError, match="sink: a hub has no such option"):
+        kind("m", sink="os")
+
+
+def test_each_option_of_another_kind_of_hub_is_known() -> None:
+    def options(face: type[Any]) -> set[str]:
+        return {*signature(face.__init__).parameters} - {"data", "url"}
+
+    here = options(HubFace)
+    assert {"data=": options(DurableFace) - here, "url=": options(RemoteFace) - here} == OTHER_OPTIONS
 
 
 def test_a_dozen_processes_under_load_are_killed_and_nothing_answered_is_lost(tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
+import os
+import re
 import weakref
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from durable.scene import SHIPPED, WALL_MS, Scene, check_verified
 from sojourn.durable.folder.backup import backup
 from sojourn.durable.folder.inspection import inspect
 from sojourn.durable.folder.salvage import LIST, salvage
-from sojourn.durable.log.files import DiskFiles
+from sojourn.durable.log.files import DiskAppender, DiskFiles
 from sojourn.durable.log.records import WAIT
 from sojourn.durable.log.scan import scan
 from sojourn.durable.log.segments import layout, segment_name
@@ -93,12 +96,17 @@ def test_a_missing_segment_and_a_broken_snapshot_are_damage() -> None:
     assert any(damage.startswith(snapshot) for damage in damages)
 
 
-@pytest.mark.parametrize("ask", [inspect, sj.durable.verify, lambda folder: backup(folder, folder / "to")])
+@pytest.mark.parametrize("ask", [inspect, sj.durable.verify, lambda folder: backup(folder, folder / "to"), sj.read])
 def test_what_is_no_data_folder_is_refused(ask: Any, tmp_path: Path) -> None:
     with pytest.raises(sj.StorageError, match="is no data folder: there is no log in it"):
         ask(tmp_path)
     with pytest.raises(sj.StorageError, match="there is no folder"):
         ask(tmp_path / "nowhere")
+
+
+def test_the_folder_of_a_hub_that_was_just_made_can_be_looked_at(tmp_path: Path) -> None:
+    with sj.Hub("new", data=tmp_path):
+        assert sj.read(tmp_path).pending == 0
 
 
 # Backups
@@ -127,6 +135,41 @@ def test_a_backup_never_overwrites(tmp_path: Path) -> None:
         backup(tmp_path / "data", tmp_path / "copy")
         with pytest.raises(sj.StorageError, match="is there already"):
             backup(tmp_path / "data", tmp_path / "copy")
+
+
+@pytest.mark.parametrize("to", ["data/copy", "data/deep/copy", "elsewhere/../data/copy"])
+def test_a_folder_is_not_copied_into_itself(tmp_path: Path, to: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    sj.Hub("live", data=tmp_path / "data").close()
+    before = sorted(os.listdir(tmp_path / "data"))
+    with pytest.raises(sj.StorageError, match=r"copy' is inside the data folder .*data'; name one elsewhere"):
+        backup(tmp_path / "data", tmp_path / to)
+    assert sorted(os.listdir(tmp_path / "data")) == before
+
+
+def test_a_backup_that_finds_no_room_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sj.Hub("live", data=tmp_path / "data").close()
+
+    def full(self: DiskAppender, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DiskAppender, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            backup(tmp_path / "data", tmp_path / "copy")
+    assert os.listdir(tmp_path) == ["data"]
+
+
+def test_a_backup_to_where_no_folder_can_be_made_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sj.Hub("live", data=tmp_path / "data").close()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for to in (".", "..", "new/.."):
+        with pytest.raises(sj.StorageError, match=re.escape(repr(to))):
+            backup(tmp_path / "data", to)
+    assert os.listdir() == []
 
 
 class Forgetful(DiskFiles):

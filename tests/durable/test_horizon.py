@@ -77,6 +77,16 @@ def test_only_as_many_as_asked_for_are_found_soonest_first() -> None:
     assert [wait.deadline - scene.hub.now_ms() for wait in waits] == [1_010, 1_020, 1_030]
 
 
+def test_there_are_others_before_a_time_if_they_are_only_on_the_disk() -> None:
+    scene = Scene(memory=5 * 1024, segment_bytes=2_000)
+    for i in range(300):
+        scene.hub.wait(f"k{i}", "x", 1_000 * (i + 1))
+    state, now = scene.hub._engine.state, scene.hub.now_ms()
+    for due, are_in_memory in ((3, True), (8, False), (200, False)):
+        waits, is_all = soonest(state, lambda wait: True, 500, now + 1_000 * due + 1)
+        assert (is_all, len(waits) == due) == (are_in_memory, are_in_memory)
+
+
 @pytest.mark.parametrize("memory", [0, 20 * 1024])
 def test_what_is_only_on_the_disk_is_counted_too(tmp_path: Path, memory: int) -> None:
     clock = ManualClock(wall_ms=WALL_MS)

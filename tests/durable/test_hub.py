@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -72,6 +73,8 @@ def test_the_same_wait_again_is_the_same_wait_also_after_its_end(scene: Scene) -
         {"until": "packed"},
         {"within": 99},
         {"payload": [2]},
+        {"payload": [True]},
+        {"payload": [1.0]},
         {"key": ["k", "other"]},
     ],
 )
@@ -82,6 +85,14 @@ def test_another_wait_under_a_known_id_is_refused(scene: Scene, other: dict[str,
         scene.hub.wait(**same | other, id="w")
     assert scene.hub.pending == 1
     scene.check()
+
+
+@pytest.mark.parametrize("number", ["#²", "#99999999999999999999", "#" + "9" * 5_000], ids=["²", "beyond", "long"])
+def test_a_number_that_no_wait_can_have_is_that_of_none(number: str) -> None:
+    scene = Scene(memory=0)
+    scene.hub.wait("k", "paid", 100)
+    assert scene.hub.get(number) is None
+    assert sj.durable.Reader(scene.files, scene.clock).get(number) is None
 
 
 def test_ids_are_forgotten_in_time() -> None:
@@ -113,6 +124,8 @@ def test_waits_in_one_call_may_share_an_id_only_if_they_are_the_same(scene: Scen
     assert (third is first, scene.hub.pending) == (False, 2)
     with pytest.raises(sj.IdTakenError):
         scene.hub.wait_many(["a", "b"], "paid", 10, ids=["y", "y"])
+    with pytest.raises(sj.IdTakenError):
+        scene.hub.wait_many(["a", "a"], "paid", 10, ids=["y", "y"], payloads=[1, True])
     assert scene.hub.pending == 2
     scene.check()
 
@@ -237,8 +250,17 @@ def test_a_rule_that_nobody_registered_is_refused(scene: Scene) -> None:
         (lambda hub: hub.wait("k", "paid", 1, id="#17"), "starts with '#'"),
         (lambda hub: hub.wait("k", "paid", 1, payload={1, 2}), "cannot be written as JSON"),
         (lambda hub: hub.wait("k", "paid", 1, payload="x" * 70_000), "70,002 bytes"),
-        (lambda hub: hub.wait("\ud800", "paid", 1), "surrogate"),
+        (lambda hub: hub.wait("k", "paid", 1, payload={1: "one", "1": "uno"}), "the key 1, which is not a text"),
+        (lambda hub: hub.wait("k", "paid", 1, payload=({"a": [{None: 1}]},)), "the key None, which is not a text"),
+        (lambda hub: hub.wait("k", "paid", 1, id=""), "id='' is empty"),
+        (lambda hub: hub.wait("half-\ud800-way", "paid", 1), r"^text 'half-\\ud800-way' has half a surrogate pair"),
+        (lambda hub: hub.get(5), "id=5 is not a text"),
+        (lambda hub: hub.explain(5), "id=5 is not a text"),
+        (lambda hub: hub.cancel(5), "id=5 is not a text"),
+        (lambda hub: hub.extend(5, "1 h"), "id=5 is not a text"),
         (lambda hub: hub.signal("k", "paid", value=float("nan")), "not a finite number"),
+        (lambda hub: hub.signal("k", "paid", value=Decimal("1e500")), "is too large: it has more than 308 digits"),
+        (lambda hub: hub.signal("k", "paid", value=Decimal("1e-80")), "has more than 76 decimal places"),
         (lambda hub: hub.signal("k", "paid", source=1.5), "neither a text nor a whole number"),
         (lambda hub: hub.signal("k", 3), "must be a text"),
     ],
@@ -247,6 +269,32 @@ def test_what_cannot_be_stored_is_refused_by_name(scene: Scene, call: Any, messa
     with pytest.raises(sj.NotStorableError, match=message):
         call(scene.hub)
     scene.check()
+
+
+def test_a_text_is_taken_neither_for_keys_nor_for_a_signal(scene: Scene) -> None:
+    scene.hub.wait_many(["a", "b"], "b", 10)
+    with pytest.raises(ValueError, match=r"keys='abc' is one text; give a list of keys, as in \['abc'\]"):
+        scene.hub.wait_many("abc", "paid", 10)
+    for no_signal in ("ab", 5, ("a",), ("a", "b", "x", 1, 2)):
+        with pytest.raises(TypeError, match=f"signal={re.escape(repr(no_signal))} is neither an Event nor"):
+            scene.hub.signal_many([no_signal])  # type: ignore[list-item]
+    assert scene.hub.pending == 2
+    scene.check()
+
+
+def test_what_json_has_too_is_a_payload(scene: Scene) -> None:
+    payload = {"": None, "many": ({"a": 1.5}, [True, "x"])}
+    kept = {"": None, "many": [{"a": 1.5}, [True, "x"]]}
+    assert scene.hub.wait("k", "paid", 10, id="w", payload=payload).payload == kept
+    assert scene.hub.wait("k", "paid", 10, id="w", payload=payload).payload == kept
+
+
+def test_a_rule_by_its_name_is_that_name_also_once_it_says_something_else(scene: Scene) -> None:
+    scene.hub.register(SHIPPED)
+    wait = scene.hub.wait("k", rule="shipped", id="w")
+    scene.hub.register(sj.Rule("shipped", opens="order", until="sent", within=5))
+    assert scene.hub.wait("k", rule="shipped", id="w") is wait
+    assert wait.within_ms == 1_000
 
 
 def test_a_full_hub_refuses_more_waits() -> None:

@@ -169,6 +169,14 @@ def test_what_makes_no_sense_is_refused(shop: Scene, act: object, what: str) -> 
         act(shop.hub)  # type: ignore[operator]
 
 
+def test_an_incident_that_is_not_there_is_refused_with_those_that_are(shop: Scene) -> None:
+    with pytest.raises(ConfigError, match=r"there is no incident 5, or no longer; there are none$"):
+        shop.hub.undo(5)
+    shifted(shop.hub)
+    with pytest.raises(ConfigError, match=r"there is no incident 5, or no longer; known are 1 and later$"):
+        shop.hub.undo(5)
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_whatever_is_done_the_law_agrees_and_no_time_is_lost(seed: int) -> None:
     """Each wait has its own ledger of the time that passed while its clock went; it expires when that is used up."""

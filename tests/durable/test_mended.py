@@ -335,6 +335,48 @@ def test_several_threads_may_close_a_hub(tmp_path: Path) -> None:
     hub_in(tmp_path).close()
 
 
+def test_a_second_close_does_not_let_go_of_the_folder_under_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(sync="os")
+    wait = scene.hub.wait("k", "paid", 1_000)
+    committer = scene.hub._engine.committer
+    submit, requests, second = committer.submit, list[Request[Any]](), list[Any]()
+
+    def overtaken(request: Request[Any]) -> Any:
+        """The second close finds the hub open, but its request comes after that of the first; then it is quicker."""
+        requests.append(request)
+        if len(requests) == 1:
+            second.append(scene.hub.close())
+            return request.answer()
+        submit(requests[0])
+        return submit(request)
+
+    monkeypatch.setattr(committer, "submit", overtaken)
+    assert scene.hub.close() == [wait]
+    assert (len(requests), second) == (2, [[]])
+    synced = recover(disk_after({}, scene.files.journal, none_of_it)).state
+    assert synced.pending == 1
+
+
+def test_of_two_that_close_while_the_disk_fails_one_lets_go_of_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene()
+    wait = scene.hub.wait("k", "paid", 1_000)
+    scene.files.failing = {"write": errno.EIO, "create": errno.EIO}
+    with pytest.raises(sj.DiskError):
+        scene.hub.signal("nobody", "paid")
+    committer, second = scene.hub._engine.committer, list[Any]()
+    submit = committer.submit
+
+    def overtaken(request: Request[Any]) -> Any:
+        monkeypatch.setattr(committer, "submit", submit)
+        second.append(scene.hub.close())
+        return submit(request)
+
+    monkeypatch.setattr(committer, "submit", overtaken)
+    assert (scene.hub.close(), second) == ([], [[wait]])
+    scene.files.failing = {}
+    assert scene.open().pending == 1
+
+
 def test_a_program_that_ends_without_closing_leaves_what_it_was_answered(tmp_path: Path) -> None:
     program = (
         "import asyncio, sojourn as sj\n"

@@ -1,4 +1,4 @@
-"""Waits can be found: by id, by key, by rule, by deadline; waiting twice with the same id is the same wait."""
+"""Waits can be found: by id, by key, by rule, by deadline; waiting again with an id is the same wait, or is refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hub.scene import Scene
-from sojourn import Rule, all_of, seen, total
+from sojourn import IdTakenError, Rule, all_of, seen, total
 
 REMEMBER_MS = 50
 
@@ -23,11 +23,60 @@ def remembering(make_scene: Any) -> Scene:
 
 def test_waiting_twice_with_the_same_id_is_the_same_wait(scene: Scene) -> None:
     wait = scene.wait(id="x")
-    assert scene.wait(id="x") is wait
-    assert scene.wait("other key", "other kind", 7, id="x") is wait
+    assert scene.wait("k", seen("paid"), "100ms", id="x") is wait
+    assert scene.wait(["k"], "paid", 100, id="x") is wait
     assert (scene.counts()[0], scene.watched(), wait.deadline) == (1, 1, 100)
     scene.signal("k", "paid")
     assert scene.told == [("x", "completed", 0)] * 3
+
+
+SAME: dict[str, Any] = {"key": ["k", "l"], "until": "paid", "within": "2 h", "id": "x"}
+OTHER = {
+    "key": {"key": "k"},
+    "order of keys": {"key": ["l", "k"]},
+    "until": {"until": "packed"},
+    "within": {"within": "1 h"},
+    "rule": {"rule": Rule("fines", "fine", "paid", "2 h"), "until": None, "within": None},
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"remember": "1 h"}], ids=["forgetful", "remembering"])
+@pytest.mark.parametrize("other", OTHER.values(), ids=OTHER)
+def test_another_wait_under_a_taken_id_is_refused(make_scene: Any, options: Any, other: dict[str, Any]) -> None:
+    scene = make_scene(**options)
+    wait = scene.wait(**SAME)
+    with pytest.raises(IdTakenError, match="'x' belongs to another wait: on 'k' and 'l', by rule 'wait', within 2 h"):
+        scene.wait(**SAME | other)
+    assert scene.wait(**SAME) is wait
+    assert (scene.counts()[0], len(scene.hub.list())) == (1, 1)
+    scene.signal("k", "paid")
+    assert scene.told == [("x", "completed", 0)] * 2, "who was refused is not told"
+
+
+def test_a_rule_is_the_same_if_it_says_the_same(scene: Scene) -> None:
+    fines = Rule("fines", "fine", "paid", "2 h")
+    wait = scene.wait(rule=fines, id="x")
+    assert scene.wait(rule=Rule("fines", "fine", seen("paid"), "120 min"), id="x") is wait
+
+
+def test_another_rule_of_the_same_name_is_another_wait(scene: Scene) -> None:
+    scene.wait(rule=Rule("fines", "fine", "paid", "2 h"), id="x")
+    with pytest.raises(IdTakenError, match="by rule 'fines', within 2 h"):
+        scene.wait(rule=Rule("fines", "fine", "paid", "2 h", cancels="appeal"), id="x")
+
+
+def test_many_waits_with_ids_are_the_same_again_or_refused(scene: Scene) -> None:
+    waits = scene.hub.wait_many(["k", "l"], "paid", 100, ids=["x", "y"])
+    assert scene.hub.wait_many(["k", "l"], "paid", 100, ids=["x", "y"]) == waits
+    with pytest.raises(IdTakenError, match="'x' belongs to another wait"):
+        scene.hub.wait_many(["l", "k"], "paid", 100, ids=["x", "y"])
+    assert scene.counts()[0] == 2
+
+
+def test_a_text_is_not_taken_for_the_keys_of_many_waits(scene: Scene) -> None:
+    with pytest.raises(ValueError, match=r"keys='abc' is one text; give a list of keys, as in \['abc'\], or call wait"):
+        scene.hub.wait_many("abc", "paid", 100)
+    assert scene.counts()[0] == 0
 
 
 def test_without_an_id_every_wait_is_its_own(scene: Scene) -> None:
@@ -89,9 +138,9 @@ def test_a_hub_that_remembers_knows_an_id_for_a_while_after_the_end(remembering:
         scene.advance(10)
     else:
         scene.hub.cancel("x")
-    assert scene.wait(id="x") is scene.hub.get("x") is wait
+    assert scene.wait(id="x", within=9) is scene.hub.get("x") is wait
     scene.advance(REMEMBER_MS - 1)
-    assert scene.wait(id="x") is wait
+    assert scene.wait(id="x", within=9) is wait
     assert scene.told[-1] == ("x", end, wait.at)
     assert scene.hub.explain("x") == wait.explain()
     scene.advance(2)
@@ -106,7 +155,7 @@ def test_ids_that_have_ended_are_forgotten_in_turn_and_the_pending_ones_are_not(
     for i in range(4):
         scene.signal(i, "paid")
         scene.advance(20)
-    known = [i for i in range(5) if scene.wait("elsewhere", id=i).key == i]
+    known = [i for i in range(5) if scene.hub.get(i) is not None]
     assert known == [2, 3, 4]
 
 
@@ -119,7 +168,7 @@ def test_a_new_wait_outlives_the_memory_of_the_old_one_of_its_id(remembering: Sc
     scene.advance(REMEMBER_MS + 1)
     scene.wait("m", id="another")
     scene.signal("m", "paid")
-    assert scene.wait(id="x") is second
+    assert scene.hub.get("x") is second
 
 
 def test_getting_what_is_not_there_gives_none(scene: Scene) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hub.scene import GUARD_S, ROOMS, Scene
-from sojourn import Rule, RuleError, all_of, reached, seen, total
+from sojourn import IdTakenError, Rule, RuleError, all_of, reached, seen, total
 from support import Build
 
 CALLED: set[str] = set()
@@ -118,13 +118,15 @@ def test_keys_and_ids_are_compared_with_no_lock_held(hub: Any, until: Any) -> No
     others_get_in(hub)
     waits = [hub.wait([Key("k"), Key("l")], until, 100, id=Key(id)) for id in ("one", "two")]
     hub.wait(Key("k"), until, 100)
-    assert hub.wait(Key("elsewhere"), "c", 100, id=Key("one")) is waits[0]
+    assert hub.wait([Key("k"), Key("l")], until, 100, id=Key("one")) is waits[0]
+    with pytest.raises(IdTakenError, match=r"id=Key\(one\) belongs to another wait: on Key\(k\) and Key\(l\)"):
+        hub.wait(Key("elsewhere"), until, 100, id=Key("one"))
     assert (hub.get(Key("two")), len(hub.list(Key("k")))) == (waits[1], 3)
     assert hub.extend(Key("two"), 200)
     assert hub.signal(Key("k"), "b") + hub.signal(Key("l"), "a") == 2
     assert hub.cancel(waits[1]) is False
     assert hub.signal(Key("k"), "a") == 1
-    hub.wait(Key("k"), "z", 100, id=Key("one"))
+    hub.wait([Key("k"), Key("l")], until, 100, id=Key("one"))
     assert {"hash", "eq"} <= CALLED
     HOOK.clear()
     hub.close()

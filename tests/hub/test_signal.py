@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import inf, nan
 from typing import Any
 
@@ -58,8 +59,15 @@ def test_further_columns_of_events_count(scene: Scene) -> None:
     scene.wait("k", total("sent", of="bytes", at_least=5))
     events = [Event("k", "sent", 0, columns={"bytes": size}) for size in (3, 2)]
     assert scene.hub.signal_many(events) == 1
-    with pytest.raises(TypeError):
-        scene.hub.signal_many([("k", "sent", "x", 1, "one too many")])
+
+
+@pytest.mark.parametrize("signal", ["ab", 5, ("k",), ("k", "paid", "x", 1, 2), None], ids=repr)
+def test_what_is_no_signal_is_refused_by_name(scene: Scene, signal: Any) -> None:
+    wait = scene.wait("a", "b")
+    form = re.escape(f"signal={signal!r} is neither an Event nor (key, kind[, source[, value]])")
+    with pytest.raises(TypeError, match=form):
+        scene.hub.signal_many([signal])
+    assert not wait.done()
 
 
 BAD_VALUES = {

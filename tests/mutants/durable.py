@@ -7,7 +7,7 @@ from .mutant import Mutant
 ROOM = "src/sojourn/durable"
 
 MUTANTS = [
-    Mutant("what was to wake a closed hub keeps it", f"{ROOM}/engine.py", "                self._nap.end()\n", ""),
+    Mutant("what was to wake a closed hub keeps it", f"{ROOM}/engine.py", "            self._nap.end()\n", ""),
     # The log
     Mutant(
         "answered before the sync",
@@ -229,8 +229,27 @@ MUTANTS = [
     Mutant(
         "an interrupted leader keeps the lead",
         f"{ROOM}/commit.py",
-        "        except BaseException:\n            self._hand_on()\n            raise\n",
+        "        except BaseException:\n            self._hand_on(is_leaving=True)\n            raise\n",
         "        except BaseException:\n            raise\n",
+    ),
+    Mutant(
+        "a leader that is interrupted keeps the lead of requests that nobody else can lead",
+        f"{ROOM}/commit.py",
+        "self._is_led = bool(self._queue) and not is_leaving",
+        "self._is_led = bool(self._queue)",
+    ),
+    # What cannot be stored, and what is the same
+    Mutant(
+        "payloads that are equal in Python only are the same",
+        f"{ROOM}/door.py",
+        "return bool(one == other) and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)",
+        "return bool(one == other)",
+    ),
+    Mutant(
+        "keys of payloads become texts",
+        f"{ROOM}/door.py",
+        "    if copy != payload:  # nearly",
+        "    if False:  # nearly",
     ),
     # What many ask for at the same time
     Mutant(

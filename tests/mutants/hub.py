@@ -198,6 +198,18 @@ MUTANTS = [
     # The face
     Mutant("an id is forgotten", IDS, "wait = None if look.entry is None else look.entry.value", "wait = None"),
     Mutant(
+        "a wait on other keys under an id is the one that has it",
+        IDS,
+        "if known_keys != keys or not",
+        "if not",
+    ),
+    Mutant(
+        "a wait of another rule under an id is the one that has it",
+        IDS,
+        "if known_keys != keys or not (known._plan is plan or known._plan.rule == plan.rule):",
+        "if known_keys != keys:",
+    ),
+    Mutant(
         "an id is remembered for ever",
         IDS,
         "            self.drop(self._ended.popleft())\n",

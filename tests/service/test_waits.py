@@ -49,6 +49,13 @@ async def test_an_id_may_be_any_text_that_fits_a_path(scene: Scene) -> None:
 
 
 @in_service()
+async def test_a_number_that_no_wait_can_have_is_not_found(scene: Scene) -> None:
+    for number in ("#²", "#99999999999999999999", "#" + "9" * 5_000):
+        answer = await scene.ask("GET", "/v1/waits/" + quote(number, safe=""))
+        assert answer.status_code == 404, answer.text
+
+
+@in_service()
 async def test_posting_makes_an_id_under_which_the_wait_is_found_when_it_has_ended(scene: Scene) -> None:
     made = (await scene.ask("POST", "/v1/waits", PAID)).json()
     assert (await scene.ask("POST", "/v1/signals", {"key": "order-1", "kind": "paid"})).json() == {"completed": 1}

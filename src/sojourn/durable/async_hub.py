@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ..clock import ManualClock
 from ..hub._coroutines import Coroutines
@@ -22,9 +22,6 @@ from .faces import AsyncStoredHub
 from .hub import DurableFace
 from .state.incidents import Incident
 from .state.wait import Told, Wait
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T")
 

@@ -118,7 +118,7 @@ class Committer:
             while (own is not None and not own.is_answered) or not self._hand_on():
                 afterwards.append(self._carry_out_group(own))
         except BaseException:
-            self._hand_on()
+            self._hand_on(is_leaving=True)
             raise
         finally:
             call_each(iter(afterwards))
@@ -149,12 +149,15 @@ class Committer:
             awaken(requests)
         open_all([request.gate for request in group if request.gate is not None and request is not own])
 
-    def _hand_on(self) -> bool:
-        """Give up the lead: to one that waits, or to nobody if nothing is left. False if there is still work to do."""
+    def _hand_on(self, *, is_leaving: bool = False) -> bool:
+        """Give up the lead: to one that waits, or to nobody if nothing is left. False if there is still work to do.
+
+        Who is leaving leaves that work, if nobody else can lead, to whoever asks next.
+        """
         with self._mutex:
             successor = next((request for request in self._queue if request.can_lead), None)
             if successor is None:
-                self._is_led = bool(self._queue)
+                self._is_led = bool(self._queue) and not is_leaving
                 return not self._is_led
             successor.is_leader = True
             gate = successor.gate

@@ -10,16 +10,17 @@ from typing import Any
 
 from .._arguments import items_of
 from ..errors import NotStorableError, RuleError
-from ..hub._plan import plan_for
+from ..hub._plan import parts_of, plan_for
 from ..rules import Event, Rule
 from ..rules.duration import duration_ms
-from ..rules.exact import fits
+from ..rules.exact import PLACES, fits
 
 MOST_PAYLOAD_BYTES = 65_536
 MOST_DEPTH = 100
 """Lists and dicts inside each other in a payload: readers of JSON have limits of their own, and a log must be read."""
 MOST_INT = 10**308
 """Beyond that no float is."""
+TOO_LARGE = "is too large: it has more than 308 digits before the point"
 
 
 def key_text(key: object) -> str:
@@ -40,17 +41,23 @@ def keys_of(key: object) -> str | list[str]:
     return keys[0] if len(keys) == 1 else keys
 
 
+def asked_id(given: object, what: str = "id") -> str:
+    """An id that somebody asks for, which may be one that the hub made up."""
+    if not isinstance(given, str):
+        raise NotStorableError(f"{what}={given!r} is not a text; a log keeps texts only: use str(...)")
+    if not given:
+        raise NotStorableError(f"{what}='' is empty; an id has at least one character: give such a text")
+    return given if type(given) is str else str.__str__(given)
+
+
 def id_text(what: str, given: object) -> str | None:
     """An id that somebody gave, if any. `#` and a number stand for a wait without one."""
     if given is None:
         return None
-    if not isinstance(given, str) or not given:
-        raise NotStorableError(f"{what}={given!r} is not a text; a log keeps texts only: use str(...)")
-    if given.startswith("#"):
-        raise NotStorableError(
-            f"{what}={given!r} starts with '#', as the ids that the hub makes up do; use another one"
-        )
-    return given if type(given) is str else str.__str__(given)
+    text = asked_id(given, what)
+    if text.startswith("#"):
+        raise NotStorableError(f"{what}={text!r} starts with '#', as the ids that the hub makes up do; use another one")
+    return text
 
 
 def payload_copy(payload: Any) -> Any:
@@ -74,7 +81,25 @@ def payload_copy(payload: Any) -> Any:
         )
     if _depth(copy) > MOST_DEPTH:
         raise _too_deep()
+    if copy != payload:  # nearly always it is equal, and then has the same keys
+        _check_keys(payload)
     return copy
+
+
+def _check_keys(payload: Any) -> None:
+    """JSON would have a text in place of any other key, and lose one of two that look the same then."""
+    for key in payload if isinstance(payload, dict) else ():
+        if not isinstance(key, str):
+            raise NotStorableError(
+                f"payload has the key {key!r}, which is not a text, as keys of JSON are; use str(...)"
+            )
+    for item in _items(payload) if isinstance(payload, list | tuple | dict) else ():
+        _check_keys(item)
+
+
+def is_same_json(one: Any, other: Any) -> bool:
+    """Whether two payloads are the same as JSON, in which 1, 1.0 and true are three things."""
+    return bool(one == other) and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def bare_columns(signals: list[Any]) -> list[Any] | None:
@@ -95,7 +120,7 @@ def signal_of(signal: Event | tuple[Any, ...]) -> tuple[str, str, str | int | No
         if columns is not None:
             raise NotStorableError(f"signal {kind!r} to {key!r} has further columns; a log keeps source and value only")
     else:
-        key, kind, source, value = (*signal, None, None)[:4]
+        key, kind, source, value = parts_of(signal)
     if type(kind) is not str or not kind:
         raise NotStorableError(f"kind={kind!r} must be a text that is not empty")
     if source is not None and type(source) is not str and (type(source) is not int or abs(source) > MOST_INT):
@@ -111,7 +136,14 @@ def _number(value: object) -> int | float | str:
         return int(value)
     if isinstance(value, float) and isfinite(value):
         return float(value)
-    raise NotStorableError(f"value={_short(value)} is not a finite number; a log keeps ints, floats and decimals")
+    raise NotStorableError(f"value={_short(value)} {_why_not(value)}; a log keeps ints, floats and decimals")
+
+
+def _why_not(value: object) -> str:
+    if isinstance(value, Decimal) and value.is_finite():
+        has_more = -int(value.as_tuple().exponent) > PLACES
+        return f"has more than {PLACES} decimal places" if has_more else TOO_LARGE
+    return TOO_LARGE if isinstance(value, int) and not isinstance(value, bool) else "is not a finite number"
 
 
 def _short(value: object) -> str:
@@ -133,7 +165,7 @@ def _too_deep() -> NotStorableError:
     )
 
 
-def _items(thing: list[Any] | dict[Any, Any]) -> Iterable[Any]:
+def _items(thing: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Iterable[Any]:
     return thing.values() if isinstance(thing, dict) else thing
 
 

@@ -68,6 +68,7 @@ class Engine(OwnedFolder):
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self._is_open = True
+        self._is_shut = False
         self._is_stale = False
         """Whether the state has to be built anew: it may be ahead of the log."""
         self._group: list[tuple[int, bytes]] = []
@@ -157,12 +158,15 @@ class Engine(OwnedFolder):
         except PurgatoryClosedError:
             is_closing_here = False  # another thread was quicker, and lets go of the folder
         finally:
-            if is_closing_here:
-                self._shut()
+            is_closing_here = is_closing_here and self._shut()
         return self._left() if is_closing_here else None
 
-    def _shut(self) -> None:
-        """The last step of a close: end what runs beside the hub, and let go of the folder."""
+    def _shut(self) -> bool:
+        """The last step of a close: end what runs beside the hub, and let go of the folder. False if that was done."""
+        with self._lock:
+            was_shut, self._is_shut = self._is_shut, True
+        if was_shut:
+            return False
         self._is_open = False
         self._upkeep.join()
         self.outcomes.close()
@@ -171,6 +175,7 @@ class Engine(OwnedFolder):
                 self.state.cold = None  # so that pending waits can still be read after the close
             self._nap.end()
             self._let_go()
+        return True
 
     def left(self) -> Left:
         """What is pending now."""

@@ -27,7 +27,7 @@ from .sleep import await_told, strand
 from .state.incidents import Incident
 from .state.state import Settings, State
 from .state.wait import Told, Wait, explanation
-from .verbs import Verbs
+from .verbs import Verbs, asked_for
 
 if TYPE_CHECKING:
     from ..clock import Clock
@@ -50,7 +50,7 @@ class DurableStats(NamedTuple):
     """Of the last outcome that was told."""
     clock_steps: int
     torn_bytes: int
-    """Cut off the end of the log when the folder was opened: nobody was answered for them."""
+    """Cut off the end of the log when the folder was opened: they were never acknowledged."""
     is_failing: bool
     """Whether the disk refused the last write: then writes are refused until it takes them again."""
     refused_step_ms: int
@@ -153,7 +153,8 @@ class DurableFace(Callbacks):
 
     def get(self, id: Wait | str) -> Wait | None:
         """The wait of that id, pending or, while its id is remembered, ended; None if there is none."""
-        return id if isinstance(id, Wait) else self._engine.look(lambda state: state.find(id))
+        asked = asked_for(id)
+        return asked if isinstance(asked, Wait) else self._engine.look(lambda state: state.find(asked))
 
     def list(
         self, key: str | None = None, *, rule: str | None = None, due_before: int | None = None
@@ -265,7 +266,8 @@ def listed(state: State, key: str | None, rule: str | None, due_before: int | No
 
 
 def explained(state: State, id: Wait | str, now_ms: int) -> str:
-    wait = id if isinstance(id, Wait) else state.find(id)
+    asked = asked_for(id)
+    wait = asked if isinstance(asked, Wait) else state.find(asked)
     if wait is None:
         return f"there is no wait {id!r}, or no longer"
     return wait._conclude().explain() if wait._row is not None else explanation(wait, now_ms)

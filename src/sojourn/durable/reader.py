@@ -7,10 +7,12 @@ import os
 from collections.abc import Iterator
 
 from ..clock import NS_PER_MS, Clock, SystemClock
+from .door import asked_id
 from .hub import DurableStats, counted, explained, listed
 from .index.cold import MOST
 from .index.index import Index
-from .log.files import DiskFiles, Files
+from .log.files import Files
+from .log.folder import opened
 from .log.segments import Header, headers, layout
 from .outcomes import check_cursor, read_outcomes
 from .recovery.recovery import Recovered, recover, replay
@@ -22,7 +24,7 @@ class Reader:
     """A hub's folder, read only. Each call first reads what the owner has written since the last one."""
 
     def __init__(self, data: str | os.PathLike[str] | Files, clock: Clock | None = None) -> None:
-        self._files = DiskFiles(data, create=False) if isinstance(data, str | os.PathLike) else data
+        self._files = opened(data)
         self._clock = SystemClock() if clock is None else clock
         self._index = Index("")
         self._recovered = self._recover()
@@ -32,7 +34,7 @@ class Reader:
 
     def get(self, id: str) -> Wait | None:
         """The wait of that id, pending or, while its id is remembered, ended; None if there is none."""
-        return self._state().find(id)
+        return self._state().find(asked_id(id))
 
     def list(
         self, key: str | None = None, *, rule: str | None = None, due_before: int | None = None
@@ -95,5 +97,8 @@ def goes_on(found: list[Header], before: Recovered) -> bool:
 
 
 def read(data: str | os.PathLike[str], *, clock: Clock | None = None) -> Reader:
-    """Look at the folder of a durable hub, beside its owner if there is one: list, explain, stats, outcomes."""
+    """Look at the folder of a durable hub, beside its owner if there is one: list, explain, stats, outcomes.
+
+    `StorageError` if no hub was ever given that folder.
+    """
     return Reader(data, clock)

@@ -40,7 +40,7 @@ def await_told(wait: Wait, engine: Engine, timer: SystemTimer, made_in: int, tim
         else:
             _sleep(wait, engine, timeout)
     if not wait.done():
-        raise TimeoutError(f"{wait!r} is still pending after {timeout} s; its own deadline is another matter")
+        raise TimeoutError(f"{wait!r} is still pending after {timeout} s: only result() gives up, the wait goes on")
 
 
 def _sleep(wait: Wait, engine: Engine, timeout: float | None) -> None:

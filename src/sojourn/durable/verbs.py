@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..errors import ConfigError, HubFullError, IdTakenError, NotStorableError, RuleError
-from ..hub._plan import refused
+from ..hub._ids import taken
+from ..hub._plan import check_several, refused
 from ..rules import Event, Rule
-from ..rules.duration import Duration, duration_ms, duration_text
+from ..rules.duration import Duration, duration_ms
 from . import door
 from .acts import Acts, check_note
 from .engine import Engine
@@ -99,6 +100,7 @@ class Verbs:
         ids: Iterable[str | None] | None,
         payloads: Iterable[Any] | None,
     ) -> Callable[[int], list[Wait]]:
+        check_several(keys)
         key_column = [key if type(key) is str else door.keys_of(key) for key in keys]
         id_column = door.column("ids", ids, len(key_column))
         payload_column = door.column("payloads", payloads, len(key_column))
@@ -148,10 +150,10 @@ class Verbs:
             )
 
     def extend(self, wait: Wait | str, within: Duration) -> Callable[[int], bool]:
-        ms = duration_ms(within)
+        ms, asked = duration_ms(within), asked_for(wait)
 
         def perform(stamp: int) -> bool:
-            found = self.pending(wait)
+            found = self.pending(asked)
             if found is None:
                 return False
             return bool(self._engine.record(r.EXTEND, [stamp, found.seq, self.acts.deadline(found.rule, stamp, ms)]))
@@ -159,8 +161,10 @@ class Verbs:
         return perform
 
     def cancel(self, wait: Wait | str) -> Callable[[int], bool]:
+        asked = asked_for(wait)
+
         def perform(stamp: int) -> bool:
-            found = self.pending(wait)
+            found = self.pending(asked)
             return found is not None and bool(self._engine.record(r.CANCEL, [stamp, found.seq]))
 
         return perform
@@ -342,20 +346,18 @@ class Batch:
             else (wait._plan_number, wait.within_ms) == (self._plan_number, self._within_ms)
         )
         payload = None if self._payloads is None else self._payloads[i]
-        if wait.keys != keys or not is_same_rule or wait.payload != payload:
-            raise IdTakenError(f"id={wait.given_id!r} belongs to another wait: {_described(wait)}; use another id")
+        if wait.keys != keys or not is_same_rule or not door.is_same_json(wait.payload, payload):
+            raise taken(wait.given_id, wait.keys, wait.rule, wait.within_ms, f", with {_described(wait.payload)}")
 
     def _check_same_here(self, earlier: int, i: int) -> None:
         assert self._ids is not None
         payloads = self._payloads or {earlier: None, i: None}
-        if self._keys[earlier] != self._keys[i] or payloads[earlier] != payloads[i]:
+        if self._keys[earlier] != self._keys[i] or not door.is_same_json(payloads[earlier], payloads[i]):
             raise IdTakenError(f"id={self._ids[i]!r} is given to two different waits; use another id for one of them")
 
 
-def _described(wait: Wait) -> str:
-    keys = " and ".join(map(repr, wait.keys))
-    payload = "no payload" if wait.payload is None else f"payload {json.dumps(wait.payload, ensure_ascii=False)[:200]}"
-    return f"on {keys}, by rule {wait.rule!r}, within {duration_text(wait.within_ms)}, with {payload}"
+def _described(payload: Any) -> str:
+    return "no payload" if payload is None else f"payload {json.dumps(payload, ensure_ascii=False)[:200]}"
 
 
 def signal_columns(rows: list[Any]) -> list[Any]:
@@ -378,6 +380,11 @@ def new_ids(ids: list[str | None], known: set[str]) -> list[int]:
             places.append(i)
             seen.add(given or "")
     return places
+
+
+def asked_for(wait: Wait | str) -> Wait | str:
+    """A wait, or what may be the id of one."""
+    return wait if isinstance(wait, Wait) else door.asked_id(wait)
 
 
 def check_where(rule: object, key_prefix: object) -> None:

@@ -28,6 +28,7 @@ from ._ending import (
     add_callback, await_outcome, call_all, check_callback, decided_by, explanation, not_by_hand, outcome_of,
     refuse_to_copy, settle, tell_all,
 )
+from ._ids import check_same
 from ._law import count
 from ._plan import plain_event, refused
 
@@ -420,7 +421,7 @@ cdef class Signals(Watchers):
     # A wait
 
     def _open(self, plan, tuple keys, wait_id, callback, int64_t now):
-        """A wait of that plan, on those keys, from then on; or the one that has this id.
+        """A wait of that plan, on those keys, from then on; or the one that has this id, unless it is another one.
 
         If early signals have ended it, the caller lets it tell.
         """
@@ -463,6 +464,7 @@ cdef class Signals(Watchers):
         if found is not wait:
             callback = wait.callbacks
             self.put_out(wait)
+            check_same(found, keys_of(found), wait._plan, (keys,) if is_one else keys)
             if callback is not None:
                 found.add_done_callback(callback)
         return found
@@ -560,8 +562,8 @@ cdef class QuickVerbs:
         """Wait on a key (or a list of keys) until a condition is met, at most `within`; or as a rule says.
 
         The wait's `result()` is its outcome, `await` works too, and `callback(wait)` is called when it has ended.
-        Waiting twice with the same `id` is the same wait. A rule says itself until what and within what time: give
-        either a rule or these.
+        Waiting twice with the same `id` is the same wait; under the id of another wait it is an `IdTakenError`. A rule
+        says itself until what and within what time: give either a rule or these.
         """
         cdef Signals waits = waits_in(self)
         cdef tuple last = self.last
@@ -678,6 +680,10 @@ cdef int resolve(future, Wait wait) except -1:
     elif not future.done():         # it may have been cancelled
         future.set_result(wait.conclude())
     return 0
+
+
+cdef inline tuple keys_of(Wait wait):
+    return (wait.keys,) if wait.has_one_key else wait.keys
 
 
 cdef inline Signals waits_of(Wait wait):

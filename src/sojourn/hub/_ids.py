@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
+from ..errors import IdTakenError
+from ..rules.duration import duration_text
 from ._table import Entry, KeyTable, Look
 
 if TYPE_CHECKING:
+    from ._plan import Plan
     from ._wait import Wait
 
-
+Keys = tuple[Hashable, ...]
 IdEntry = Entry["Wait | None"]
 IdLook = Look["Wait | None"]
 
@@ -57,3 +61,19 @@ class Ids:
         if wait is None or wait.at is None:
             return wait is None
         return self._keep_ms is None or wait.at < now_ms - self._keep_ms
+
+
+def check_same(known: Wait, known_keys: Keys, plan: Plan, keys: Keys) -> None:
+    """`IdTakenError` unless the wait that has the id is on these keys, and of this plan.
+
+    Compares keys, which runs their own code, so no lock is held.
+    """
+    if known_keys != keys or not (known._plan is plan or known._plan.rule == plan.rule):
+        raise taken(known.id, known_keys, known.rule, known._plan.within_ms)
+
+
+def taken(given_id: Hashable, keys: Keys, rule: str, within_ms: int, further: str = "") -> IdTakenError:
+    """The same words in every hub."""
+    on = " and ".join(map(repr, keys))
+    described = f"on {on}, by rule {rule!r}, within {duration_text(within_ms)}{further}"
+    return IdTakenError(f"id={given_id!r} belongs to another wait: {described}; use another id")

@@ -73,6 +73,21 @@ def plan_for(until: Any, within: Any, rule: Any) -> Plan:
     return Plan(rule)
 
 
+def parts_of(signal: Any) -> tuple[Any, Any, Any, Any]:
+    """Key, kind, source and value of what `signal_many` was given."""
+    if not isinstance(signal, tuple | list) or not 2 <= len(signal) <= 4:
+        raise TypeError(f"signal={signal!r} is neither an Event nor (key, kind[, source[, value]]); give one of these")
+    return (*signal, None, None)[:4]
+
+
+def check_several(keys: object) -> None:
+    """A text is not taken for its letters."""
+    if isinstance(keys, str | bytes):
+        raise ValueError(
+            f"keys={keys!r} is one text; give a list of keys, as in [{keys!r}], or call wait({keys!r}, ...)"
+        )
+
+
 def plain_event(event: Event) -> Event:
     """The event, with nothing but the key in it that could run other people's code: to be read under a lock."""
     key, kind, at, source, value, columns = event

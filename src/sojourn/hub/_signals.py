@@ -17,6 +17,7 @@ from ..timer._lock import lock
 from ..timer._task import TimerTask
 from ..timer._timer import NO_LIMIT, Timer
 from ._ending import tell_all
+from ._ids import check_same
 from ._law import last_instant
 from ._plan import plain_event, refused
 from ._wait import Wait
@@ -96,7 +97,7 @@ class Signals(Watchers):
     # A wait
 
     def _open(self, plan: Plan, keys: tuple[Hashable, ...], wait_id: Hashable, callback: Any, now_ms: int) -> Wait:
-        """A wait of that plan, on those keys, from then on; or the one that has this id.
+        """A wait of that plan, on those keys, from then on; or the one that has this id, unless it is another one.
 
         If early signals have ended it, the caller lets it tell.
         """
@@ -114,6 +115,7 @@ class Signals(Watchers):
                     break
                 if self._begin(wait, of_id, keys, of_keys, early):
                     return wait
+        check_same(known, known._keys, plan, keys)
         if callback is not None:
             known.add_done_callback(callback)
         return known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, SupportsIndex
 
 from .._arguments import check_whole, not_to_be_copied
@@ -17,7 +17,7 @@ from ..timer import AsyncTimer, LatenessHistogram, SystemTimer
 from ._build import QuickVerbs, Wait
 from ._coroutines import Coroutines
 from ._ending import check_callback, tell_all
-from ._plan import Plan, plan_for
+from ._plan import Plan, check_several, parts_of, plan_for
 from ._waits import Waits, WaitsFace
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ class HubFace:
         on_error: OnError = log_error,
         data: None = None,
         url: None = None,
+        **others: Any,
     ) -> None:
+        check_no_others(others)
         if data is not None:
             raise ConfigError(f"data={data!r}: only Hub and AsyncHub themselves have a data folder, not {type(self)!r}")
         if url is not None:
@@ -127,8 +129,8 @@ class HubFace:
         """Wait on a key (or a list of keys) until a condition is met, at most `within`; or as a rule says.
 
         The wait's `result()` is its outcome, `await` works too, and `callback(wait)` is called when it has ended.
-        Waiting twice with the same `id` is the same wait. A rule says itself until what and within what time: give
-        either a rule or these.
+        Waiting twice with the same `id` is the same wait; under the id of another wait it is an `IdTakenError`. A rule
+        says itself until what and within what time: give either a rule or these.
         """
         if callback is not None:
             check_callback(callback)
@@ -153,11 +155,15 @@ class HubFace:
         An `Event` will do too. Like any signal it is stamped with the time of the call, whatever its own says.
         """
         return sum(
-            self._waits._spread(signal._replace(at=self.now_ms()))
-            if isinstance(signal, Event)
-            else self.signal(*signal)
+            self.signal(*signal) if type(signal) is tuple and 2 <= len(signal) <= 4 else self._signal_other(signal)
             for signal in signals
         )
+
+    def _signal_other(self, signal: object) -> int:
+        """An event, or what is no signal."""
+        if isinstance(signal, Event):
+            return self._waits._spread(signal._replace(at=self.now_ms()))
+        return self.signal(*parts_of(signal))
 
     def wait_many(
         self,
@@ -169,6 +175,7 @@ class HubFace:
         ids: Iterable[Hashable] | None = None,
     ) -> builtins.list[Wait]:
         """A wait for each key, all under the same condition or rule, with its own id if there are `ids`."""
+        check_several(keys)
         if ids is None:
             return [self.wait(key, until, within, rule=rule) for key in keys]
         return [self.wait(key, until, within, rule=rule, id=id) for key, id in zip(keys, ids, strict=True)]
@@ -345,6 +352,26 @@ class AsyncHub(QuickVerbs, AsyncHubFace):
 
     def __new__(cls, name: str = "hub", *, data: Any = None, url: Any = None, **options: Any) -> Self:
         return super().__new__(cls if cls is not AsyncHub else kind_of(cls, data, url))
+
+
+OTHER_OPTIONS = {
+    "data=": {
+        *("sync", "remember_ids", "remember_ids_most", "recover_grace", "max_step", "keep", "keep_bytes"),
+        *("archive", "memory", "segment_bytes"),
+    },
+    "url=": {"token", "timeout", "retry", "ssl_context"},
+}
+"""Of hubs that are not in memory."""
+
+
+def check_no_others(options: Mapping[str, Any]) -> None:
+    for option in options:
+        for where, names in OTHER_OPTIONS.items():
+            if option in names:
+                raise ConfigError(
+                    f"{option}: only a hub with {where} has this option; give {where} too, or leave it out"
+                )
+        raise TypeError(f"{option}: a hub has no such option; leave it out")
 
 
 def kind_of(cls: type[Any], data: Any, url: Any) -> type[Any]:

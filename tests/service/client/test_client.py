@@ -249,13 +249,13 @@ def test_of_many_all_are_there_or_none(scene: RemoteScene) -> None:
 def test_more_than_one_batch_may_have_is_refused_and_says_how_many_may(scene: RemoteScene, monkeypatch: Any) -> None:
     monkeypatch.setattr("sojourn.service.routes.atomic.MOST_LINES", 3)
     with pytest.raises(sj.ConfigError, match="4 lines; an atomic batch has at most 3"):
-        scene.hub.wait_many("abcd", "paid", 100)
+        scene.hub.wait_many(list("abcd"), "paid", 100)
     assert scene.hub.pending == 0
 
 
 def test_outcomes_are_read_from_a_cursor_in_pages_and_waited_for(scene: RemoteScene, monkeypatch: Any) -> None:
     monkeypatch.setattr("sojourn.service.client.verbs.PAGE", 2)
-    scene.hub.wait_many("abcde", "paid", 10)
+    scene.hub.wait_many(list("abcde"), "paid", 10)
     scene.advance(100)
     assert [outcome.number for outcome in scene.hub.outcomes()] == [1, 2, 3, 4, 5]
     assert [outcome.key for outcome in scene.hub.outcomes(after=3)] == ["d", "e"]

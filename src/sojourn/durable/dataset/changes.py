@@ -13,7 +13,7 @@ from ..state.state import Settings
 from . import schema as D  # noqa: N812
 from .past import Past, positions
 
-BY_HAND = ("extend", "cancel", "cancel_where", "shift")
+CHANGES_BY_HAND = ("extend", "cancel", "cancel_where", "shift")
 
 
 class Change(NamedTuple):
@@ -50,9 +50,10 @@ def heard_from(changes: list[Change], position: Ints) -> Ints:
     held_since: int | None = None
     for change in changes:
         is_start = change.record == "start"
-        if held_since is not None and (change.record in (*BY_HAND, "grace_over") or (is_start and not _grace(change))):
+        is_over = change.record in (*CHANGES_BY_HAND, "grace_over") or (is_start and not _grace(change))
+        if held_since is not None and is_over:
             counted[(position > held_since) & (position < change.position)] = change.position
-            held_since = change.position if change.record in BY_HAND else None
+            held_since = change.position if change.record in CHANGES_BY_HAND else None
         if is_start and _grace(change) and held_since is None:
             held_since = change.position
     if held_since is not None:

@@ -36,7 +36,7 @@ class Move(NamedTuple):
     by_ms: int | None = None
 
 
-class Told(NamedTuple):
+class ToldEnd(NamedTuple):
     """Where in the log a wait was told to have ended, and when it had."""
 
     position: int
@@ -58,17 +58,19 @@ class Hearing:
         self.deadline = opened_at + within_ms
         self.events: list[Event] = []
 
-    def go_through(self, recalled: Iterable[Event], heard: Iterable[Heard], moves: Iterable[Move], told: Told) -> None:
+    def go_through(
+        self, recalled: Iterable[Event], heard: Iterable[Heard], moves: Iterable[Move], told: ToldEnd
+    ) -> None:
         for event in recalled:
             self._hear(event)
-        steps: list[tuple[int, int, Heard | Move | Told]] = [(one.position, 0, one) for one in heard]
+        steps: list[tuple[int, int, Heard | Move | ToldEnd]] = [(one.position, 0, one) for one in heard]
         steps += [(move.position, 1, move) for move in moves]  # what a grace has held counts first
         steps.append((told.position, 2, told))
         for _, _, step in sorted(steps, key=lambda step: step[:2]):
             if isinstance(step, Heard):
                 self._hear(step.event)
             elif self._ended_at is None:
-                self._end(step.at) if isinstance(step, Told) else self._move(step)
+                self._end(step.at) if isinstance(step, ToldEnd) else self._move(step)
         self._settle_keep_alives()
 
     def _settle_keep_alives(self) -> None:

@@ -107,7 +107,7 @@ def compare(asked: Asked, judged: Judged, most: int) -> tuple[dict[str, int], li
     gaps = np.flatnonzero((np.diff(number) != 1) & ~np.isin(number[1:], list(asked.past.goes_on_with)))
     found["different"] = int(np.count_nonzero(is_wrong)) + len(gaps) + len(lost)
     wrong = rows[is_wrong][:most]
-    differences = [*_differences(asked, judged, told.take(pa.array(wrong)), place[wrong])]
+    differences = [*_differences(judged, told.take(pa.array(wrong)), place[wrong])]
     differences += [_gap(int(number[i]), int(number[i + 1])) for i in gaps[:most]]
     differences += [_lost(asked, int(wait)) for wait in lost[:most]]
     return found, differences[:most]
@@ -135,8 +135,7 @@ def _is_same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> Flags:
     return same
 
 
-def _differences(asked: Asked, judged: Judged, told: pa.Table, place: Ints) -> Iterator[Difference]:
-
+def _differences(judged: Judged, told: pa.Table, place: Ints) -> Iterator[Difference]:
     for row, wait in zip(told.to_pylist(), place.tolist(), strict=True):
         at = int(row["at"].timestamp() * 1000)
         said = f"outcome {row[D.NUMBER]}, told at {row[D.TOLD_AT]:%F %T}: {row['outcome']} at {time_text(at)}"
@@ -151,12 +150,10 @@ def _standing(judged: Judged, wait: int) -> str:
 
 
 def _gap(before: int, number: int) -> Difference:
-
     return Difference(f"outcome {number}", f"told after outcome {before}", "numbers have no gaps")
 
 
 def _lost(asked: Asked, wait: int) -> Difference:
-
     return Difference(asked.history.operations["operation_id"][wait].as_py(), "nothing", "did not come out at all")
 
 

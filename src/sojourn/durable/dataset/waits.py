@@ -14,7 +14,7 @@ from ...pipeline.kernel.columns import NEVER
 from ...pipeline.kernel.search import Flags, Ints
 from . import schema as D  # noqa: N812
 from .changes import Change
-from .hearing import Move, Told
+from .hearing import Move, ToldEnd
 from .past import Past, positions
 from .tables import Plans
 
@@ -85,8 +85,8 @@ class Waits:
         """A key that only this wait has."""
         return f"{self.keys[wait][0].as_py()}{separator}{self.number[wait]}"
 
-    def told(self, wait: int) -> Told:
-        return Told(int(self.told_in[wait]), int(self.told_at[wait]))
+    def told(self, wait: int) -> ToldEnd:
+        return ToldEnd(int(self.told_in[wait]), int(self.told_at[wait]))
 
     def apply(self, changes: list[Change]) -> None:
         """What was done by hand, as far as it could: to waits that had been opened, and not told to have ended.

@@ -40,6 +40,8 @@ def backup(data: str | os.PathLike[str] | Files, to: str | os.PathLike[str]) -> 
         raise StorageError(f"{os.fspath(to)!r} is there already; name a folder that is not, or is empty")
     if target.name in ("", ".."):
         raise StorageError(f"{os.fspath(to)!r} does not name a new folder; give it a name")
+    if isinstance(files, DiskFiles) and files.folder.resolve() in target.resolve().parents:
+        raise StorageError(f"{os.fspath(to)!r} is inside the data folder {str(files)!r}; name one elsewhere")
     draft = target.with_name(f".{target.name}.draft")
     try:
         copied = _all_copied(files, draft)

@@ -114,8 +114,14 @@ class DiskFiles:
         if create:
             try:
                 _make(self.folder)
+            except FileExistsError as error:
+                raise StorageError(
+                    f"data folder {str(folder)!r} cannot be made: {str(error.filename)!r} is a file; name another place"
+                ) from error
             except OSError as error:
-                raise StorageError(f"data folder {str(folder)!r} cannot be made: {error}") from error
+                raise StorageError(
+                    f"data folder {str(folder)!r} cannot be made: {error}; name another place"
+                ) from error
         if not self.folder.is_dir():
             raise StorageError(f"there is no folder {str(self.folder)!r}; a hub with data={str(folder)!r} makes it")
 

@@ -11,6 +11,7 @@ record.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +32,7 @@ MAGIC = b"\xf5\xfa"
 HEADER = Struct("<2sBBIQ")
 CRC = Struct("<I")
 SIZE = HEADER.size + CRC.size
+HALF = re.compile("[\ud800-\udfff]")
 PIECE = 2**22
 """Bytes that are read at a time of a file that may be large."""
 MOST_BYTES = 2**31
@@ -95,16 +97,29 @@ def json_text(body: Any) -> str:
 def json_bytes(body: Any) -> bytes:
     try:
         data = json_text(body).encode()
-    except UnicodeEncodeError as error:
-        raise NotStorableError(
-            f"text {error.object[error.start - 20 : error.end + 20]!r} has half a surrogate pair in it, "
-            "which UTF-8 cannot write; leave it out"
-        ) from None
+    except UnicodeEncodeError:
+        raise half_a_pair(body) from None
     if len(data) > MOST_BYTES:
         raise NotStorableError(
             f"one call of {len(data):,} bytes; a record has at most {MOST_BYTES:,}: use several calls"
         )
     return data
+
+
+def half_a_pair(body: Any) -> NotStorableError:
+    """What to say of the first text in it that UTF-8 cannot write."""
+    text, half = next((text, half) for text in _texts(body) if (half := HALF.search(text)))
+    shown = text[max(0, half.start() - 20) : half.end() + 20]
+    return NotStorableError(f"text {shown!r} has half a surrogate pair in it, which UTF-8 cannot write; leave it out")
+
+
+def _texts(body: Any) -> Iterator[str]:
+    if isinstance(body, str):
+        yield body
+    for item in body if isinstance(body, list | tuple | dict) else ():
+        yield from _texts(item)
+        if isinstance(body, dict):
+            yield from _texts(body[item])
 
 
 def read_body(body: memoryview | bytes) -> Any:

@@ -140,12 +140,12 @@ def replay(
             _apply(state, record)
             count += 1
             if is_writable and state.cold is not None and state.cold.is_crowded:
-                is_writable = _is_forward(state, Position(header.segment, record.end), header)
+                is_writable = _has_brought_forward(state, Position(header.segment, record.end), header)
     return tail, count
 
 
-def _is_forward(state: State, position: Position, header: Header) -> bool:
-    """Bring the index to that place; on a full disk, of all places, do without: then memory has to do."""
+def _has_brought_forward(state: State, position: Position, header: Header) -> bool:
+    """Bring the index to that place; False if the disk is full: then all stays in memory."""
     try:
         bring_forward(state, position, header)
     except DiskError:

@@ -127,11 +127,14 @@ class Upkeep:
     def _work(self, segment: int) -> None:
         try:
             self.work(segment)
-        except (OSError, StorageError) as error:  # tried again with the next segment; the log has everything
+        except Exception as error:  # tried again with the next segment; the log has everything
             import logging  # noqa: PLC0415
 
             self._retry_at = self._now_ms() + RETRY_MS
-            logging.getLogger("sojourn.durable").error("%s: upkeep has to wait: %s", self._files, error)
+            is_expected = isinstance(error, OSError | StorageError)
+            logging.getLogger("sojourn.durable").error(
+                "%s: upkeep has to wait: %s", self._files, error, exc_info=None if is_expected else error
+            )
 
     def work(self, segment: int, *, has_snapshot: bool = False) -> None:
         """See to what is sealed before that segment: the index, a snapshot if it is time or wanted, and retention."""

@@ -118,7 +118,7 @@ class Waits(dict[int, Wait]):
         there: Any = dict.get(self, seq)
         return None if there is None else there if type(there) is Wait else self._make(seq, there)
 
-    def pop(self, seq: int, default: Any = None) -> Wait:
+    def pop(self, seq: int) -> Wait:  # type: ignore[override]
         there: Any = dict.pop(self, seq)
         return there if isinstance(there, Wait) else there.take(seq)
 

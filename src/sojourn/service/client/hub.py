@@ -139,7 +139,7 @@ class RemoteFace(Callbacks):
         if sleeper.error is not None:
             raise sleeper.error
         if wait._told is None:
-            raise TimeoutError(f"{wait!r} is still pending after {timeout} s; its own deadline is another matter")
+            raise TimeoutError(f"{wait!r} is still pending after {timeout} s: only result() gives up, the wait goes on")
 
 
 class Stranded(Sleeper):

@@ -11,7 +11,8 @@ from random import Random
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from ...errors import NotStorableError, PurgatoryClosedError, UnreachableError
+from ...durable.log.records import half_a_pair
+from ...errors import PurgatoryClosedError, UnreachableError
 from .refusals import error_of, is_busy, problem_in
 from .wire import Answer, LostError, Wire
 
@@ -115,11 +116,8 @@ def written(shape: Any) -> bytes:
     """JSON; refused, as a log would, if UTF-8 cannot write it."""
     try:
         return json.dumps(shape, ensure_ascii=False, allow_nan=False).encode()
-    except UnicodeEncodeError as error:
-        raise NotStorableError(
-            f"text {error.object[error.start - 20 : error.end + 20]!r} has half a surrogate pair in it, which UTF-8 "
-            "cannot write; leave it out, or escape it"
-        ) from None
+    except UnicodeEncodeError:
+        raise half_a_pair(shape) from None
 
 
 def after_s(answer: Answer) -> float:

@@ -12,7 +12,8 @@ from ...durable.acts import check_note
 from ...durable.hub import DurableStats
 from ...durable.state.wait import Told
 from ...durable.verbs import check_where
-from ...errors import ConfigError, NotStorableError, OutcomesGoneError, UnreachableError
+from ...errors import ConfigError, OutcomesGoneError, UnreachableError
+from ...hub._plan import check_several
 from ...rules import Event, Rule
 from ...rules.duration import Duration, duration_ms
 from .events import Events
@@ -51,6 +52,7 @@ class RemoteVerbs:
         ids: Iterable[str | None] | None,
         payloads: Iterable[Any] | None,
     ) -> list[RemoteWait]:
+        check_several(keys)
         key_column = list(keys)
         id_column = door.column("ids", ids, len(key_column)) or [None] * len(key_column)
         payload_column = door.column("payloads", payloads, len(key_column)) or [None] * len(key_column)
@@ -220,11 +222,7 @@ class RemoteVerbs:
 
 
 def id_of(wait: RemoteWait | str) -> str:
-    if isinstance(wait, RemoteWait):
-        return wait.id
-    if not isinstance(wait, str) or not wait:
-        raise NotStorableError(f"id={wait!r} is not a text; a service keeps texts only: use str(...)")
-    return wait
+    return wait.id if isinstance(wait, RemoteWait) else door.asked_id(wait)
 
 
 def check_not_everybodys(cancel_pending: bool) -> None:

@@ -60,11 +60,11 @@ NOT_OVER_A_CLIENT = {
         "an_id_is_free_again_once_its_wait_has_ended": KNOWN_IDS,
         "an_id_that_cannot_be_compared_any_more_keeps_nobody_from_being_told": TEXTS,
         "an_id_that_is_forgotten_keeps_nothing_of_its_wait_alive": INSIDE,
+        "another_rule_of_the_same_name_is_another_wait": "a service knows a wait's rule by its name",
         "anything_hashable_is_an_id": TEXTS,
         "getting_what_is_not_there_gives_none": KNOWN_IDS,
         "ids_leave_nothing_behind": INSIDE,
         "ids_that_have_ended_are_forgotten_in_turn_and_the_pending_ones_are_not": KNOWN_IDS,
-        "waiting_twice_with_the_same_id_is_the_same_wait": KNOWN_IDS,
     },
     "limits": {"a_hub_that_may_hold_nothing_holds_nothing": "a service holds at least one wait"},
     "recipes": {
