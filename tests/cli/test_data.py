@@ -192,3 +192,19 @@ def test_explain_goes_through_the_events_of_a_wait() -> None:
     ended = sojourn("explain", "data", "req-a")
     assert ended.code == 0
     assert ended.out.startswith("req-a: completed by packed at 2023-11-14 22:14:20 UTC after 1 min")
+
+
+def test_explain_names_the_folder_where_nobody_is_there() -> None:
+    for rule in ((), ("--rule", "shipped.toml")):
+        Path("shipped.toml").write_text(RULE.to_toml())
+        ended = sojourn("explain", "data", "nobody", *rule)
+        assert "error: 'data' has no operation and no key 'nobody'; its keys are " in ended.err
+
+
+def test_a_bad_duration_names_its_option() -> None:
+    for command, option in (("compact", "--keep"), ("report", "--what-if")):
+        ended = sojourn(command, "data", option, "7 dayz")
+        assert (ended.code, ended.err.startswith(f"error: {option}: duration '7 dayz': 'dayz' is not a unit")) == (
+            3,
+            True,
+        )

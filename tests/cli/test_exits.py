@@ -51,6 +51,7 @@ CASES = {
     "a replay": Case(0, REPLAY, "replaying"),
     "a broken promise": Case(1, ("simulate", "--json"), "error: lost", PROMISE),
     "an unknown option": Case(2, (*REPLAY, "--nothing"), "No such option"),
+    "a size that is none": Case(2, ("serve", "--data", "data", "--memory", "1x"), "'1x' is not a size"),
     "an unknown command": Case(2, ("relpay",), "No such command"),
     "no log": Case(3, ("replay", "nothing.csv", "--rule", "paid.toml"), "error: there is no 'nothing.csv'"),
     "a rule that is not UTF-8": Case(3, ("rule", "check", "latin.toml"), "latin.toml, line 2: byte 0xfc is not UTF-8"),

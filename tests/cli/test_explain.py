@@ -121,6 +121,12 @@ def test_what_is_not_there_is_said(tmp_path: Path, who: str, message: str) -> No
     assert message in ended.err
 
 
+def test_of_the_keys_that_are_there_none_is_missing_and_none_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("order,event,at\n1,ordered,2007-01-20\n,ordered,2007-01-20\n2,paid,2007-01-20\n")
+    ended = sojourn("explain", tmp_path / "log.csv", "99", "--rule", write_rule(tmp_path))
+    assert ended.err.endswith("has no operation and no key '99'; its keys are '1', '2'\n")
+
+
 def test_what_is_not_in_an_outcome_table_is_said(tmp_path: Path) -> None:
     parquet.write_table(orders(), tmp_path / "outcomes.parquet")
     ended = sojourn("explain", tmp_path / "outcomes.parquet", "z")

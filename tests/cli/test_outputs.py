@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from cli.command import Ended, sojourn
-from sojourn import SourceError
+from sojourn import Hub, SourceError
 from sojourn.cli.replay.outputs import Outputs
 from sojourn.pipeline.files.drafts import Disk
 from sojourn.pipeline.outlet import TableFile
@@ -172,8 +172,6 @@ def test_a_summary_among_the_outcomes_is_replaced_with_them() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--out", "."), "'.' is in use, so it cannot be replaced; name a folder in it, such as './outcomes'"),
-        (("--out", ".."), "'..' is in use"),
         (("--out", "x", "--quarantine", "x"), "is to hold two outputs"),
         (("--out", "x/y", "--quarantine", "x"), "is to hold two outputs"),
         (("--summary", "same", "--report", "same"), "is to hold two outputs"),
@@ -190,6 +188,70 @@ def test_a_place_where_nothing_can_be_put_is_refused(arguments: tuple[str, ...],
     ended = replay(*arguments)
     assert (ended.code, message in ended.err) == (3, True), ended.err
     assert files() == before
+
+
+def test_a_folder_that_is_in_use_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("deep/down").mkdir(parents=True)
+    monkeypatch.chdir("deep/down")
+    for out in (".", ".."):
+        with pytest.raises(SourceError, match=rf"'{out}' is in use, so it cannot be replaced; name a folder in it"):
+            Outputs(out).check()
+
+
+@pytest.fixture
+def inputs_here(orders_here: None) -> None:
+    """A folder of logs, with a link into another; outcomes of an earlier replay; operations; a link to a log."""
+    for name in ("logs/a.csv", "real/b.csv"):
+        Path(name).parent.mkdir()
+        Path(name).write_text("order,event,at\na,ordered,2020-01-01\n")
+    Path("logs/b.csv").symlink_to(Path("real/b.csv").resolve())
+    Path("link.parquet").symlink_to("orders.parquet")
+    assert replay("--out", "chain").code == 0
+
+
+@pytest.mark.usefixtures("inputs_here")
+@pytest.mark.parametrize(
+    ("events", "arguments", "message"),
+    [
+        ("orders.parquet", ("--report", "./orders.parquet"), "and the report 'orders.parquet' would replace it;"),
+        ("orders.parquet", ("--summary", "paid.toml"), "'paid.toml' is read here, and the summary 'paid.toml'"),
+        ("orders.parquet", ("--report", "link.parquet"), "the report 'link.parquet' would replace it"),
+        ("link.parquet", ("--report", "orders.parquet"), "'link.parquet' is read here"),
+        ("orders.parquet", ("--operations", "logs/a.csv", "--report", "logs/a.csv"), "'logs/a.csv' is read here"),
+        ("logs", ("--report", "logs/a.csv"), "'logs' is read here, and the report 'logs/a.csv' would go into it; name"),
+        ("logs", ("--summary", "logs/new/s.json"), "the summary 'logs/new/s.json' would go into it"),
+        ("logs", ("--summary", "real/b.csv"), "'logs' is read here, and the summary 'real/b.csv' would replace it"),
+        ("logs/*.csv", ("--report", "logs/a.csv"), "'logs/*.csv' is read here, and the report 'logs/a.csv' would"),
+        ("logs/*.csv", ("--report", "logs/c.csv"), "'logs/*.csv' is read here, and the report 'logs/c.csv' would go"),
+        ("chain", ("--out", "chain"), "'chain' is read here, and the outcomes 'chain' would replace it"),
+        ("chain/*.parquet", ("--out", "chain"), "the outcomes 'chain' would replace it"),
+        ("chain", ("--quarantine", "chain"), "the quarantine 'chain' would replace it"),
+        ("file:///logs/x.csv", ("--out", "/logs"), "the outcomes '/logs' would replace it"),
+        ("s3a://logs/x/", ("--out", "s3a://logs/x"), "the outcomes 's3a://logs/x' would replace it"),
+    ],
+)
+def test_what_is_read_is_not_written_over(events: str, arguments: tuple[str, ...], message: str) -> None:
+    before = files()
+    ended = replay(*arguments, events=events)
+    assert (ended.code, message in ended.err) == (2, True), ended.err
+    assert files() == before
+
+
+def test_a_hub_is_not_written_over_by_its_own_report() -> None:
+    with Hub(data="hub") as hub:
+        hub.wait("order-1", "paid", "1 h")
+    before = files()
+    for arguments in (("--out", "hub/log-00000001.sj"), ("--summary", "hub/s.json")):
+        ended = sojourn("report", "hub", *arguments)
+        assert (ended.code, "'hub' is read here" in ended.err) == (2, True), ended.err
+    assert sojourn("replay", "hub", "--engine", "local", "--report", "hub/r.html").code == 2
+    assert files() == before
+
+
+@pytest.mark.usefixtures("inputs_here")
+def test_a_place_beside_what_is_read_is_free() -> None:
+    for arguments in (("--report", "real/r.html"), ("--out", "logs-out"), ("--summary", "/dev/stdout")):
+        assert replay(*arguments, events="logs").code == 0
 
 
 def test_the_summary_may_go_to_the_screen() -> None:

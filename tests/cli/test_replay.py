@@ -186,7 +186,7 @@ def test_rows_that_cannot_be_used_are_counted_and_written_with_their_reason() ->
     bad_orders()
     ended = replay("--out", "outcomes", "--summary", "s.json", "--report", "r.html", events="orders.csv")
     assert ended.code == 0
-    assert "warning: 2 rows set aside: the line does not have as many fields as the header (1); no key (1)" in ended.err
+    assert "warning: 2 rows set aside: no key (1); the line does not have as many fields as the header (1)" in ended.err
     assert sorted(parquet.read_table("outcomes-quarantine")["reason"].to_pylist()) == [
         "no key",
         "the line does not have as many fields as the header",
@@ -214,13 +214,13 @@ def test_what_no_replay_wrote_is_not_written_over() -> None:
     Path("papers").mkdir()
     Path("papers/notes.txt").write_text("mine")
     assert "'papers' has 'notes.txt' in it, which no replay wrote" in refused("--out", "papers")
-    assert "'paid.toml' is a file; name a folder" in refused("--out", "paid.toml")
+    assert "'papers/notes.txt' is a file; name a folder" in refused("--out", "papers/notes.txt")
     Path("events").mkdir()
-    Path("orders.parquet").rename("events/part-00000.parquet")
-    assert "'events' has 'part-00000.parquet' in it" in refused("--out", "events", events="events")
+    Path("events/part-00000.parquet").write_bytes(Path("orders.parquet").read_bytes())
+    assert "'events' has 'part-00000.parquet' in it" in refused("--out", "events")
     Path("outcomes-quarantine").mkdir()
     Path("outcomes-quarantine/patient.txt").write_text("mine")
-    assert "'outcomes-quarantine' has 'patient.txt' in it" in refused("--out", "outcomes", events="events")
+    assert "'outcomes-quarantine' has 'patient.txt' in it" in refused("--out", "outcomes")
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,8 @@ def test_what_no_replay_wrote_is_not_written_over() -> None:
             ("--by", "regoin"),
             "has no column 'regoin' for --by. It has: order, event, at, region; did you mean 'region'",
         ),
-        (("--what-if", "30 dyas"), "duration '30 dyas': 'dyas' is not a unit"),
+        (("--what-if", "30 dyas"), "error: --what-if: duration '30 dyas': 'dyas' is not a unit"),
+        (("--what-if", "+30 dyas"), "error: --what-if: duration '30 dyas': 'dyas' is not a unit"),
         (("--option", "sep=;"), "option sep is for Spark"),
         (("--format", "avro"), "format 'avro' needs Spark"),
         (("--operations", "nothing.parquet"), "there is no 'nothing.parquet'"),
@@ -317,7 +318,7 @@ def test_a_rule_that_awaits_what_never_comes_is_warned_of(tmp_path: Path) -> Non
 def test_a_rule_that_cannot_be_read_names_file_and_line(tmp_path: Path) -> None:
     write_rule(tmp_path, within="60 dyas")
     assert "paid.toml, line 5: rule 'paid': within: duration '60 dyas': 'dyas' is not a unit" in refused()
-    assert "No such file or directory: 'missing.toml'" in refused(rule="missing.toml")
+    assert "there is no 'missing.toml'; name a rule file, in TOML" in refused(rule="missing.toml")
 
 
 @pytest.mark.parametrize(

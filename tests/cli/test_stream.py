@@ -8,14 +8,20 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas
 import pyarrow.dataset as ds
 import pytest
+from pyspark.sql.pandas.utils import require_minimum_pandas_version
 
 from cli.command import sojourn
+from sojourn.cli.spark.session import spark_session
+from sojourn.cli.stream import run
 from sojourn.cli.stream.screen import size_text
+from sojourn.cli.stream.status import row_texts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -113,6 +119,7 @@ def test_a_checkpoint_gives_the_rows_that_a_replay_as_of_its_watermark_calls_pen
     assert {row["operation_id"]: row["waited_ms"] for row in found["rows"]} == pending
     assert len(pending) == 1  # A4 and A5 were opened after the watermark
     text = sojourn("stream", "status", checkpoint, "--pending", "--out", place / "pending").out
+    assert text.endswith("\n2 operations not listed: opened after the watermark, and listed once it is past them\n")
     assert "A3/1180656000000: due 2007-07-31 00:00:00 UTC, pending for 7d23h59m59s999ms, 52d1ms left, missing" in text
     assert ds.dataset(place / "pending").to_table().num_rows == 1
     assert sojourn("stream", "status", checkpoint, "--pending", "--out", place / "pending").code == 3
@@ -200,10 +207,66 @@ def test_sources_and_sinks_that_are_not_known_are_refused(spark: SparkSession, p
     assert "sink 'void:x' is not known; there are parquet:FOLDER, delta:FOLDER" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--to", "parquet:events/"), 2, "'events/' is read here, and the outcomes 'events/' would go into it; name"),
+        (("--to", "parquet:link/out"), 2, "'events/' is read here, and the outcomes 'link/out' would go into it"),
+        (("--to", "delta:events"), 2, "and the outcomes 'events' would go into it"),
+        (("--checkpoint", "events/"), 2, "'events/' is read here, and the checkpoint 'events/' would go into it"),
+        (("--from", "file:out/outcomes/", "--to", "parquet:out"), 2, "'out/outcomes/' is read here, and the outcomes"),
+        (("--from", "file:./*", "--to", "parquet:out"), 2, "'./*' is read here, and the checkpoint 'state' would"),
+        (("--operations", "file:asked", "--to", "parquet:asked"), 2, "'asked' is read here, and the outcomes 'asked'"),
+        (("--late", "1 hourz"), 3, "error: --late: duration '1 hourz': 'hourz' is not a unit; allowed are"),
+        (("--remember", "1 hourz"), 3, "error: --remember: duration '1 hourz': 'hourz' is not a unit; allowed are"),
+        (("--to", "void:x"), 3, "error: sink 'void:x' is not known; there are parquet:FOLDER, delta:FOLDER"),
+        (("--to", "parquet:"), 3, "error: sink 'parquet:' is not known"),
+        (("--to", "console:x"), 3, "error: sink 'console:x' is not known"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_spark_is_started(
+    place: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], code: int, said: str
+) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.delattr(run, "spark_session")
+    (place / "link").symlink_to("events")
+    before = sorted(place.rglob("*"))
+    given = {"--from": "file:events/", "--rule": "rule.toml", "--to": "console", "--checkpoint": "state"}
+    given |= dict(zip(options[::2], options[1::2], strict=True))
+    ended = sojourn("stream", *(part for pair in given.items() for part in pair))
+    assert (ended.code, said in ended.err) == (code, True), ended.err
+    assert sorted(place.rglob("*")) == before
+
+
+def test_the_columns_of_a_stream_are_those_of_its_files(spark: SparkSession, place: Path) -> None:
+    where = ("--from", f"file:{place}/events", "--rule", place / "rule.toml", "--checkpoint", place / "state")
+    ended = sojourn("stream", *where, "--key", "nokey")
+    assert ended.err.endswith("It has: case_id, activity, timestamp\n")
+
+
+def test_what_pyspark_thinks_of_pandas_is_not_shown_and_other_warnings_are(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pandas, "__version__", "3.0.0")
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        with spark_session(None, {}, is_quiet=True):
+            require_minimum_pandas_version()
+            warnings.warn("another", FutureWarning, stacklevel=1)
+    assert [str(warning.message) for warning in shown] == ["another"]
+
+
 def test_a_folder_that_is_no_checkpoint_has_no_status(spark: SparkSession, place: Path) -> None:
     ended = sojourn("stream", "status", place)
     assert ended.code == 3
     assert "is not the checkpoint of a Sojourn stream: there is no sojourn.json in it" in ended.err
+
+
+def test_where_all_that_is_pending_is_listed_nothing_more_is_said_and_where_none_is_the_reason_is() -> None:
+    assert row_texts([], 0, 0) == []
+    assert row_texts([], 30, 29) == ["", "... 30 more; --json or --out DIR gives all"]
+    said = "1 operation not listed: opened after the watermark, and listed once it is past them"
+    assert row_texts([], 0, 1) == ["", said]
 
 
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2.5e9, "2.5 GB")])

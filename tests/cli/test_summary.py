@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from pyarrow import parquet
 
 from cli.command import Ended, sojourn
 from replay.logs import write_rule
+from sojourn.pipeline.results.summary import by_frequency
+from sojourn.pipeline.results.summary import summary as counts_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "summary.md"
 
@@ -88,6 +91,14 @@ def test_rows_that_were_set_aside_are_counted_by_reason() -> None:
     assert found["quarantined"] == 3
     assert found["reasons"][0] == {"reason": "no key", "rows": 2}
     assert sum(entry["rows"] for entry in found["reasons"]) == 3
+
+
+def test_reasons_that_are_equally_frequent_are_in_the_same_order_whoever_counted_them() -> None:
+    counted = {"b": 1, "c": 2, "a": 1}
+    orders = [counted, dict(reversed(counted.items()))]
+    assert [by_frequency(Counter(order)) for order in orders] == [[("c", 2), ("a", 1), ("b", 1)]] * 2
+    said = [[entry["reason"] for entry in counts_of({}, Counter(order), "local")["reasons"]] for order in orders]
+    assert said == [["c", "a", "b"]] * 2
 
 
 def test_groups_are_shown_on_the_screen_the_largest_first() -> None:

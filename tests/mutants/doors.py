@@ -96,7 +96,7 @@ MUTANTS = [
         "{name.lower(): value for name, value in options.items()}  # as",
         "dict(options)  # as",
     ),
-    Mutant("headers are always there", KAFKA, "if with_headers(self.options) else SCHEMA", "if True else SCHEMA"),
+    Mutant("headers are always there", KAFKA, "if wants_headers(self.options) else SCHEMA", "if True else SCHEMA"),
     Mutant("a message without headers has empty ones", KAFKA, "None if each is None else", "[] if each is None else"),
     Mutant("Spark Connect is let in", FILES, "if is_connect(spark):", "if False:"),
     Mutant("what is set aside goes to the checkpoint", OWN_SINK, "aside or f", "f"),

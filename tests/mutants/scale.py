@@ -23,16 +23,16 @@ MUTANTS = [
     Mutant(
         "what is in memory is forgotten when files are opened",
         DRAWERS,
-        "            while self._held:\n",
-        "            while False:\n",
+        "        while self._held:\n",
+        "        while False:\n",
     ),
     Mutant(
         "what comes in between is lost",
         DRAWERS,
-        "                self._write(self._held.pop())\n",
-        "                self._held.pop()\n",
+        "            self._write(self._held.pop())\n",
+        "            self._held.pop()\n",
     ),
-    Mutant("nothing ever goes into files", DRAWERS, "if self._size > self._most:", "if False:"),
+    Mutant("nothing ever goes into files", DRAWERS, "or self._size > self._most:", "or False:"),
     Mutant("drawers stay behind", DRAWERS, "            file.unlink()\n", ""),
     Mutant(
         "all shards of a drawer are one",

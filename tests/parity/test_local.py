@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 from parity import random_rules
 from parity.tables import as_outcomes, as_table, by_fold, by_local, set_aside_by_fold
 from rules.strategies import MANY, ends, logs_of_two_keys, rules
+from sojourn import ConfigError
 from sojourn.pipeline import deal, local
 from sojourn.rules import AsOf, Event, Rule
 
@@ -81,3 +85,28 @@ def _encoded(table: pa.Table, index: pa.DataType) -> pa.Table:
         words = table[name].combine_chunks().cast(pa.dictionary(index, pa.string()))
         table = table.set_column(table.column_names.index(name), name, words)
     return table
+
+
+@pytest.mark.parametrize("given", [{"key": ["a"]}, [1], "log.csv", Path("log.csv"), pa.record_batch({"key": ["a"]})])
+def test_what_is_no_arrow_table_is_refused_and_told_how_to_become_one(given: object) -> None:
+    rule, kind = Rule("r", "open", "a", within=1), type(given).__name__
+    asked: list[tuple[str, Callable[[Any], object]]] = [
+        ("events", lambda log: local.outcomes(log, rule)),
+        ("operations", lambda log: local.outcomes(as_table([]), rule, operations=log)),
+        ("outcomes", lambda log: local.what_if(log, ["1 day"])),
+    ]
+    for name, ask in asked:
+        with pytest.raises(
+            ConfigError, match=rf"^{name} is a {kind}, not an Arrow table; .* pa.Table.from_pandas\(df\)"
+        ):
+            ask(given)
+
+
+@pytest.mark.parametrize("given", ["paid", ["paid"], None, {"paid": 1}])
+def test_what_is_no_rule_is_refused_and_told_how_to_become_one(given: Any) -> None:
+    no_outcomes = local.outcomes(as_table([]), Rule("r", "open", "a", within=1)).outcomes
+    for ask in (lambda: local.outcomes(as_table([]), given), lambda: local.what_if(no_outcomes, ["1 day"], given)):
+        with pytest.raises(
+            ConfigError, match=r"^('paid'|None) is not a rule; make one with Rule\(\.\.\.\), or Rule\.from_toml"
+        ):
+            ask()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import gzip
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -13,9 +16,10 @@ import pytest
 
 from parity import random_rules
 from parity.tables import LOG, as_outcomes, as_table, by_fold, latest
-from sojourn import ConfigError, Rule
-from sojourn.pipeline import outlet
+from sojourn import ConfigError, Rule, SourceError, StorageError
+from sojourn.pipeline import gather, outlet
 from sojourn.pipeline.columns.normal import normal_schema
+from sojourn.pipeline.deal import Dealt
 from sojourn.pipeline.drawers import NUMBER, Drawers
 from sojourn.pipeline.files import parts as file_parts
 from sojourn.pipeline.files.blocks import blocks_of
@@ -24,6 +28,7 @@ from sojourn.pipeline.local_replay import LocalReplay, half_of_memory
 from sojourn.pipeline.plan import Plan
 from sojourn.pipeline.replay import Job
 from sojourn.rules import AsOf, Event, seen
+from support import open_files
 
 PAID = Rule("paid", opens="order", until="payment", within="1 h")
 STEPS = (("order", 1_000), ("payment", 2_000))
@@ -108,7 +113,7 @@ def test_a_log_that_opens_nothing_still_gives_a_table(memory: int, tmp_path: Pat
 def test_text_is_read_block_by_block_and_each_bad_line_is_set_aside_once(
     memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sojourn.pipeline.files.blocks.BLOCK", 64)
+    monkeypatch.setattr("sojourn.pipeline.files.csv_text.blocks_of", partial(blocks_of, size=64))
     lines = [f"k{i},{kind},{at}" for i in range(60) for kind, at in (("order", 1_000), ("payment", 2_000))]
     (tmp_path / "a.csv").write_text("\n".join(["key,kind,at", *lines[:50], "too,few", *lines[50:70], ",order,5", ""]))
     (tmp_path / "b.csv").write_text("\n".join(["at,kind,key,more", *(reordered(line) for line in lines[70:]), ""]))
@@ -189,6 +194,34 @@ def test_files_are_gone_also_if_nobody_takes_them_out(plan: Plan, tmp_path: Path
         assert drawers.are_files
         assert list(tmp_path.iterdir())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_log_that_cannot_be_read_to_its_end_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gather, "THREADS", 1)  # the first file is in drawers when the second one ends too soon
+    monkeypatch.setattr("sojourn.pipeline.files.csv_text.blocks_of", partial(blocks_of, size=1_000))
+    text = "\n".join(["key,kind,at", *(f"k{i},order,{i}" for i in range(1_000)), ""]).encode()
+    (tmp_path / "a.csv").write_bytes(text)
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(text)[:-100])
+    replay = LocalReplay(Job(Source.of(f"{tmp_path}/*.csv*"), (PAID,), unit="ms"), NO_MEMORY, str(tmp_path))
+    with pytest.raises(SourceError, match="Truncated") as caught:
+        replay.tallies  # noqa: B018
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"a.csv", "b.csv.gz"}, caught.value  # while an error is held, so is what it went through
+    assert open_files(tmp_path) == []
+
+
+def test_a_disk_without_room_for_events_is_not_blamed_on_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(drawers: Drawers, events: Dealt) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Drawers, "_write", full)
+    (tmp_path / "a.csv").write_text("key,kind,at\nk,order,1\n")
+    replay = LocalReplay(Job(Source.of(f"{tmp_path}/a.csv"), (PAID,), unit="ms"), NO_MEMORY, str(tmp_path))
+    with pytest.raises(StorageError, match=f"cannot be kept in '{tmp_path}': .*No space left.*; make room there"):
+        replay.tallies  # noqa: B018
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
 def test_half_of_the_memory_is_what_it_says() -> None:

@@ -303,6 +303,19 @@ def test_share_and_time_are_told_period_by_period() -> None:
     assert trend.all("span", "level")[0].text == "deadline: 10 days"
 
 
+def test_periods_of_which_less_than_half_is_ever_completed_are_drawn_without_a_line() -> None:
+    """Deadlines are from a column, so that none of them gives the axis a length."""
+    rule = Rule("due", opens="a", until="b", within=until_column("due"))
+    events = [Event(str(i), "a", i % 2 * DAY, columns={"due": 2 * DAY}) for i in range(10)]
+    events += [Event(str(i), "b", DAY + 1) for i in range(2)]
+    report = page(Report(tally(outcome_table(outcomes(rule, events, as_of="complete")), rules=[rule]), [rule]))
+    trend = section(report, "Better or worse")
+    assert tips(trend)[-2:] == [
+        f"{day} Jan 1970 00:00: p50 not reached, p90 not reached, p95 not reached" for day in (1, 2)
+    ]
+    assert trend.all("polyline", "p50") == []
+
+
 @settings(max_examples=50)
 @given(
     st.lists(

@@ -16,6 +16,7 @@ from sojourn.pipeline.files.csv_records import FIELDS
 from sojourn.pipeline.files.json_values import NOT_JSON
 from sojourn.pipeline.files.source import Source
 from sojourn.pipeline.plan import check_columns
+from sojourn.pipeline.schema import CORRUPT_LINE, CORRUPT_REASON
 
 ROWS = [{"k": "001", "n": "1"}, {"k": "002", "n": None}]
 
@@ -206,6 +207,15 @@ def test_what_is_not_there_is_named_with_what_is(tmp_path: Path) -> None:
             Source.of(tmp_path / path)
 
 
+def test_an_empty_folder_is_named_also_if_it_is_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    source = Source.of((tmp_path / "empty").as_uri(), "parquet")
+    with pytest.raises(SourceError, match=r"the folder 'file://.*empty' has no files in it"):
+        source.read()
+    with pytest.raises(SourceError, match="has no files in it"):
+        next(source.parts())
+
+
 def test_a_name_that_says_nothing_asks_for_the_format(tmp_path: Path) -> None:
     (tmp_path / "log.dat").write_text("k,n\na,1\n")
     with pytest.raises(SourceError, match=r"known are \.parquet, \.csv, \.jsonl, \.xes.*--format"):
@@ -228,4 +238,4 @@ def test_a_missing_column_is_named_with_those_there_and_the_nearest() -> None:
         "the log has no column 'orders' for key. It has: order, event, at, region; did you mean 'order'?"
     )
     with pytest.raises(ConfigError, match=r"It has: order, event, at, region$"):
-        check_columns({"xyz": "key"}, names, "the log")
+        check_columns({"xyz": "key"}, [*names, CORRUPT_LINE, CORRUPT_REASON], "the log")

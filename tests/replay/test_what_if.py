@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -20,8 +21,8 @@ from sojourn.pipeline.report.sections import sections
 from sojourn.pipeline.results.counts import STATUSES, Counts
 from sojourn.pipeline.results.deadlines import Deadline, deadlines
 from sojourn.pipeline.results.tally import tally
-from sojourn.pipeline.results.what_if import Together, WhatIf
-from sojourn.rules import AsOf
+from sojourn.pipeline.results.what_if import Answer, WhatIf
+from sojourn.rules import AsOf, Duration
 
 fixed_rules = waiting_rules.filter(lambda rule: isinstance(rule.within, int))
 withins = st.integers(0, 12)
@@ -188,7 +189,7 @@ def test_parts_of_a_table_add_up_to_what_the_whole_says() -> None:
         for rules in ((), (CANCELLING,)):
             asked = WhatIf(deadlines("5 ms, 20 ms"), rules, end)
             parts = asked(table.to_batches(max_chunksize=1))
-            assert pa.Table.from_batches(Together(asked)(parts)) == local.what_if(table, [5, 20], rules, end)
+            assert pa.Table.from_batches(Answer(asked)(parts)) == local.what_if(table, [5, 20], rules, end)
 
 
 @given(alive_rules.filter(lambda rule: isinstance(rule.within, int)), logs_of_two_keys)
@@ -217,3 +218,9 @@ def test_the_report_tells_what_cannot_be_known_and_its_rows_add_up() -> None:
     assert "cannot know" not in sure
     assert "may have been cancelled" not in sure
     assert 'data-name="cancelled">3<' in sure
+
+
+@pytest.mark.parametrize("alone", ["15 ms", 15, timedelta(milliseconds=15)])
+def test_a_deadline_alone_is_one_of_them(alone: Duration) -> None:
+    table = local.outcomes(as_table(LOG), CANCELLING, unit="ms").outcomes
+    assert local.what_if(table, alone) == local.what_if(table, [alone])

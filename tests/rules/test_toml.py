@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from pathlib import Path
 from textwrap import dedent
@@ -54,6 +55,27 @@ def test_an_error_in_a_file_names_the_file(tmp_path: Path) -> None:
     path.write_text(FINE.replace("60 days", "60 dayz"))
     with pytest.raises(RuleError, match=r"bad\.toml, line 6: rule 'fine-paid': within: duration '60 dayz'"):
         Rule.from_toml(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("fine-payd.toml", "there is no 'fine-payd.toml'; did you mean 'fine-paid.toml'?"),
+        ("rule", "there is no 'rule'; name a rule file, in TOML"),
+        ("nowhere/fine-paid.toml", "there is no 'nowhere/fine-paid.toml': the folder 'nowhere' does not exist"),
+        (".", "'.' is a folder; name a rule file in it, such as './rule.toml'"),
+        ("fine-paid.toml/a.toml", "there is no 'fine-paid.toml/a.toml': the folder 'fine-paid.toml' does not exist"),
+        ("loop.toml", "the rule file 'loop.toml' cannot be read: Too many levels of symbolic links; see that it is"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_a_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("fine-paid.toml").write_text(FINE)
+    Path("loop.toml").symlink_to("loop.toml")
+    with pytest.raises(RuleError, match=f"^{re.escape(message)}"):
+        Rule.from_toml(Path(name))
 
 
 @given(rules)

@@ -8,7 +8,15 @@ import pytest
 from sojourn.pipeline.columns.texts import hashes
 from sojourn.pipeline.deal import shards_of
 from sojourn.pipeline.spark import parcels
-from sojourn.pipeline.spark.parcels import EVENTS, OPERATIONS, UNUSABLE, Arrived, gathered, packed, shards_for
+from sojourn.pipeline.spark.parcels import (
+    EVENTS,
+    OPERATIONS,
+    UNUSABLE,
+    Arrived,
+    gathered,
+    packed,
+    shards_for_partitions,
+)
 
 ROWS = pa.schema([("key", pa.string()), ("place", pa.int64())])
 
@@ -87,7 +95,7 @@ def test_batches_are_gathered_until_there_is_enough_of_them(monkeypatch: pytest.
 
 @pytest.mark.parametrize("partitions", [1, 2, 100, 200, 1_000, 20_000, 1_000_000])
 def test_there_are_more_shards_than_partitions_up_to_a_limit(partitions: int) -> None:
-    shards = shards_for(partitions)
+    shards = shards_for_partitions(partitions)
     assert shards >= min(2 * partitions, 65_536)
     assert shards <= 65_536
     assert shards & (shards - 1) == 0

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sojourn import ConfigError
-from sojourn.pipeline.columns.times import Times, durations, times
+from sojourn.pipeline.columns.times import NEGATIVE, TOO_FAR, UNKNOWN, Times, durations, times
 from sojourn.rules import Rule
 
 if TYPE_CHECKING:
@@ -299,3 +299,8 @@ def test_a_column_of_something_else_is_refused_by_name(spark: SparkSession, colu
     frame = spark.createDataFrame(pa.table({"key": ["a"], "kind": ["open"], "when": column}))
     with pytest.raises(ConfigError, match=r"column 'when' is .*; a time is"):
         batch.outcomes(frame, Rule("r", "open", "done", within=5), at="when")
+
+
+def test_what_a_cell_says_of_itself_does_not_change_the_reason() -> None:
+    texts = ["is negative", "is too long", "3 is negative", "-1 s", "9" * 18 + " weeks"]
+    assert durations("within", pa.array(texts)).tolist() == [UNKNOWN, UNKNOWN, UNKNOWN, NEGATIVE, TOO_FAR]

@@ -183,7 +183,7 @@ def test_a_rule_that_keeps_its_name_keeps_its_meaning(tmp_path: Path) -> None:
     started(tmp_path, A, B)
     other = Rule("b", "open", "paid", 6)
     with pytest.raises(
-        ConfigError, match=r'rule: within = "5 ms", not within = "6 ms"; .*give the changed rule another'
+        ConfigError, match=r'rule .b.: within = "5 ms", not within = "6 ms"; .*give the changed rule another'
     ):
         started(tmp_path, A, other)
 

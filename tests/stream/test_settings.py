@@ -51,16 +51,16 @@ def started(checkpoint: Path, wanted: Settings) -> str:
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        ({"key": "id"}, "columns: key = k, not key = id;"),
-        ({"kind": "id"}, "columns: kind = e, not kind = id;"),
-        ({"at": "id"}, "columns: at = t, not at = id;"),
-        ({"source": "id"}, "columns: source = s, not source = id;"),
-        ({"value": "id"}, "columns: value = v, not value = id;"),
+        ({"key": "id"}, "columns of rule 'r': key = k, not key = id;"),
+        ({"kind": "id"}, "columns of rule 'r': kind = e, not kind = id;"),
+        ({"at": "id"}, "columns of rule 'r': at = t, not at = id;"),
+        ({"source": "id"}, "columns of rule 'r': source = s, not source = id;"),
+        ({"value": "id"}, "columns of rule 'r': value = v, not value = id;"),
         ({"unit": "s"}, "unit: ms, not s;"),
         ({"unit": "auto"}, "unit: ms, not auto;"),
-        ({"number": pa.int64()}, "numbers: value double, not value int64;"),
+        ({"number": pa.int64()}, "numbers of rule 'r': value double, not value int64;"),
         ({"late": 6}, "late: 5 ms, not 6 ms;"),
-        ({"rule": Rule("r", "open", RULE.until, "2 h")}, 'rule: within = "1 h", not within = "2 h";'),
+        ({"rule": Rule("r", "open", RULE.until, "2 h")}, 'rule \'r\': within = "1 h", not within = "2 h";'),
     ],
 )
 def test_what_changes_the_meaning_of_events_is_refused_under_an_old_checkpoint(

@@ -41,16 +41,30 @@ def test_late_and_useless_rows_are_set_aside_with_their_reason_and_counted(spark
     assert {what: scene.counted(what) for what in counts} == counts
 
 
+@pytest.mark.parametrize("inner", ["", "deep"])
+def test_a_stream_writes_neither_outcomes_nor_its_checkpoint_where_it_reads(
+    spark: SparkSession, tmp_path: Path, inner: str
+) -> None:
+    for what in ("out", "checkpoint"):
+        scene = Scene(spark, tmp_path, late="1 s")
+        scene.add([Event("k", "open", EPOCH)])
+        setattr(scene, what, scene.events / inner)
+        before = sorted(tmp_path.rglob("*"))
+        with pytest.raises(ConfigError, match=rf"{inner}\S* is in \S*events, which this stream reads: what it writes"):
+            scene.run(RULE)
+        assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_a_checkpoint_goes_on_under_its_own_settings_only(spark: SparkSession, tmp_path: Path) -> None:
     scene = Scene(spark, tmp_path, late="1 s")
     scene.add([Event("k", "open", EPOCH)])
     scene.run(RULE)
     other = Rule("r", "open", seen("a"), within="1 s")
-    with pytest.raises(ConfigError, match=r'was written with rule: until = .*times = 2.*, not until = "a";'):
+    with pytest.raises(ConfigError, match=r"was written with rule 'r': until = .*times = 2.*, not until = .a.;"):
         scene.run(other)
     with pytest.raises(ConfigError, match="was written with shards: 3, not 4"):
         Scene(spark, tmp_path, late="1 s", shards=4).run(RULE)
-    with pytest.raises(ConfigError, match="was written with columns: key = key, not key = source"):
+    with pytest.raises(ConfigError, match="was written with columns of rule 'r': key = key, not key = source"):
         Scene(spark, tmp_path, late="1 s", key="source").run(RULE)
     (scene.checkpoint / "sojourn.json").unlink()
     scene.out = tmp_path / "elsewhere"

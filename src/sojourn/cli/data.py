@@ -11,7 +11,7 @@ import typer
 from ..rules.duration import duration_text
 from ..rules.outcome import time_text
 from .exits import DIFFERENT, fail, failures, is_debugging
-from .options import Conf, Engine, Master, settings
+from .options import Conf, Engine, Master, duration_of, settings
 from .words import many
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def inspection_text(found: Inspection) -> str:
         **({} if found.standing is None else _standing_lines(found.standing)),
     }
     if found.torn_bytes:
-        lines["torn"] = f"{many(found.torn_bytes, 'byte')} at the end that nobody was answered for"
+        lines["torn"] = f"{many(found.torn_bytes, 'byte')} at the end that were never acknowledged"
     text = [f"{name:<12} {value}" for name, value in lines.items()]
     return "\n".join([*text, *(f"{'damage':<12} {damage}" for damage in found.damages)])
 
@@ -181,7 +181,7 @@ def compact(
     with failures():
         from ..durable.folder.compaction import compact as compact_folder  # noqa: PLC0415
 
-        done = compact_folder(data, keep=keep)
+        done = compact_folder(data, keep=duration_of("--keep", keep))
         converted, removed = (many(len(segments), "segment") for segments in (done.converted, done.removed))
         typer.echo(f"{converted} converted to Parquet, {removed} removed from the log")
         if done.owner is not None:

@@ -30,7 +30,7 @@ MEANINGS = {
     0: "all is well",
     DIFFERENT: "the engines differ (replay --engine both), what was told does not come out again (verify), "
     "a data folder is damaged (inspect), or a promise was broken (demo, simulate)",
-    USAGE: "the command line cannot be understood",
+    USAGE: "the command line cannot be understood, or names a place to write where something is read",
     UNUSABLE: "a log, a data folder, a rule, a place to write or something to be installed is missing or invalid, "
     "or Spark failed",
     SET_ASIDE: "rows had to be set aside, or nothing opened (replay --strict)",

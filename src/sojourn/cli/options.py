@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from ..errors import ConfigError, RuleError
+from ..rules.duration import duration_ms
 from ..rules.rule import EVENT_COLUMNS
 
 _EVENTS, _SPARK = "The events", "Spark"
@@ -103,6 +106,21 @@ def is_data_folder(path: str) -> bool:
     from ..durable.log.folder import is_data_folder as has_log  # noqa: PLC0415  (the durable hub takes a while to load)
 
     return has_log(path)
+
+
+def duration_of(option: str, text: str) -> int:
+    """The milliseconds of a duration; `ConfigError` that names the option if it is none."""
+    with naming(option):
+        return duration_ms(text)
+
+
+@contextmanager
+def naming(option: str) -> Iterator[None]:
+    """A duration inside that is none is an error that says which option it was given for."""
+    try:
+        yield
+    except RuleError as error:
+        raise ConfigError(f"{option}: {error}") from None
 
 
 def bytes_of(size: str | None) -> int | None:

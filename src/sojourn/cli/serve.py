@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..rules.duration import duration_ms
 from .exits import failures
-from .options import bytes_of
+from .options import bytes_of, duration_of
 from .words import many
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def serve(
             pending=max_pending,
             per_second=max_rate,
             request_s=max_request,
-            longest_wait_ms=duration_ms(max_wait),
+            longest_wait_ms=duration_of("--max-wait", max_wait),
         )
         settings = Settings(
             data=data if data is not None else os.path.join(stack.enter_context(scratch()), "copy"),

@@ -18,14 +18,14 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 
 from ..errors import ConfigError
-from ..rules import AsOf, Duration, Rule, checked_as_of, duration_ms
+from ..rules import AsOf, Duration, Rule, checked_as_of
 from . import schema as S  # noqa: N812
 from .columns.normal import normal_schema, number_types
-from .plan import Plan
-from .results.deadlines import Deadline
-from .results.what_if import PART, Together, WhatIf
+from .plan import Plan, rules_of
+from .results.deadlines import fixed
+from .results.what_if import PART, Answer, WhatIf
 from .spark.operations import SparkOperations
-from .spark.parcels import LATEST, SHARD, UNUSABLE, shards_for
+from .spark.parcels import LATEST, SHARD, UNUSABLE, shards_for_partitions
 from .spark.rows import arrow_schema, mapped, parcels, refuse_months
 from .spark.schema import SPARK_PARCELS, SPARK_QUARANTINE, decided_schema, spark_schema
 from .spark.worker import Decide, DecideOnManyKeys, DecideOnOneKey, Hand, Plain, ReadEvents, Send, SetAside, Work
@@ -86,7 +86,7 @@ def decision(
     """What is to be done for `outcomes_by_plan`."""
     opens = operations is None
     _check(events, plan, opens=opens)
-    shards = shards_for(int(events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
+    shards = shards_for_partitions(int(events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
     schema = normal_schema(plan, number_types(plan, arrow_schema(events)), opens=opens)
     read = parcels(events, ReadEvents(plan, schema, opens, shards), plan.needed(opens=opens), plan.dictionary_columns)
     if operations is None:
@@ -129,19 +129,18 @@ def quarantined_by_plan(events: DataFrame, plan: Plan, operations: DataFrame | N
 
 
 def what_if(
-    outcomes: DataFrame, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = (), as_of: AsOf = "log"
+    outcomes: DataFrame, withins: Duration | Sequence[Duration], rules: Rule | Sequence[Rule] = (), as_of: AsOf = "log"
 ) -> DataFrame:
     """How the operations of an outcome table would have ended under other deadlines: `local.what_if`, lazily.
 
     Unless `as_of` says where the log ended, the outcomes are gone through twice, so have them written or cached.
     """
-    asked = tuple(Deadline(duration_ms(within)) for within in withins)
-    counted = WhatIf(asked, (rules,) if isinstance(rules, Rule) else tuple(rules), checked_as_of(as_of))
+    counted = WhatIf(fixed(withins), rules_of(rules), checked_as_of(as_of))
     rows = outcomes.select(S.RULE, S.OUTCOME, *S.OUTCOME_TIMES)
     if as_of == "log":
         rows = rows.crossJoin(F.broadcast(_end_of_log(outcomes)))
     parts = rows.mapInArrow(counted, spark_schema(PART))
-    return parts.repartition(1).mapInArrow(Together(counted), spark_schema(S.WHAT_IF))
+    return parts.repartition(1).mapInArrow(Answer(counted), spark_schema(S.WHAT_IF))
 
 
 def _end_of_log(outcomes: DataFrame) -> DataFrame:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
 import pyarrow as pa
 
+from ..errors import StorageError
 from .deal import Dealt, all_dealt, dealt, together
 
 NUMBER = 64
@@ -56,23 +57,26 @@ class Drawers:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        """Whatever is left is thrown away."""
-        self._open.close()
+        """Whatever is left is thrown away: so it need not be there, either."""
+        with suppress(OSError):
+            self._open.close()
 
     def dealt(self, events: pa.RecordBatch) -> Dealt:
         """Events, made ready to be added."""
         return dealt(events)
 
     def add(self, events: Dealt) -> None:
-        if self.are_files:
-            self._write(events)
-            return
         self._held.append(events)
         self._size += events.events.nbytes
-        if self._size > self._most:
-            self._open_files()
-            while self._held:
-                self._write(self._held.pop())
+        if self.are_files or self._size > self._most:
+            try:
+                self._write_held()
+            except OSError as error:
+                where = self._scratch or tempfile.gettempdir()
+                raise StorageError(
+                    f"the events take more than {self._most:,} bytes, and cannot be kept in {where!r}: {error}; "
+                    "make room there, or allow more memory"
+                ) from None
 
     def __iter__(self) -> Iterator[Drawer]:
         """Each drawer once, and nothing of it stays behind; in memory, there is only one."""
@@ -93,6 +97,12 @@ class Drawers:
         assert not self.are_files
         held, self._held = self._held, []
         return together((part.events for part in held), self.schema)
+
+    def _write_held(self) -> None:
+        if not self.are_files:
+            self._open_files()
+        while self._held:
+            self._write(self._held.pop())
 
     def _open_files(self) -> None:
         folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix=".sojourn-", dir=self._scratch)))

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..rules import AsOf, Duration, Rule, duration_ms
+from ..errors import ConfigError
+from ..rules import AsOf, Duration, Rule
 from . import decide
 from . import schema as S  # noqa: N812  (as F for Spark's functions)
 from .columns.kinds import table_without_views
@@ -20,8 +21,8 @@ from .columns.outcomes import plain
 from .columns.quarantine import set_aside
 from .deal import Dealt, all_dealt, by_shard, dealt_out, in_parallel, shards_for, together
 from .kernel.search import Ints
-from .plan import Plan
-from .results.deadlines import Deadline
+from .plan import Plan, rules_of
+from .results.deadlines import fixed
 from .results.what_if import what_if_table
 from .schema import DECIDED
 
@@ -71,6 +72,9 @@ def outcomes(
 def outcomes_by_plan(events: pa.Table, plan: Plan, operations: pa.Table | None = None) -> Result:
     """As `outcomes`, by a plan, with the columns of `schema.DECIDED`."""
     opens = operations is None
+    _check_table("events", events)
+    if operations is not None:
+        _check_table("operations", operations)
     plan.check_columns(events.column_names, opens=opens)
     events = table_without_views(events)
     normal = normal_form(events, plan, opens=opens)
@@ -88,7 +92,7 @@ def outcomes_by_plan(events: pa.Table, plan: Plan, operations: pa.Table | None =
 
 
 def what_if(
-    outcomes: pa.Table, withins: Sequence[Duration], rules: Rule | Sequence[Rule] = (), as_of: AsOf = "log"
+    outcomes: pa.Table, withins: Duration | Sequence[Duration], rules: Rule | Sequence[Rule] = (), as_of: AsOf = "log"
 ) -> pa.Table:
     """How the operations of an outcome table would have ended under other deadlines, as `schema.WHAT_IF`.
 
@@ -102,8 +106,17 @@ def what_if(
     `share_high` with 95 % confidence. `as_of` is where the log ended: "log", as the pending operations of the table
     tell, or nowhere if it has none; a time; or "complete".
     """
-    asked = [Deadline(duration_ms(within)) for within in withins]
-    return what_if_table(outcomes, asked, (rules,) if isinstance(rules, Rule) else rules, as_of)
+    _check_table("outcomes", outcomes)
+    return what_if_table(outcomes, fixed(withins), rules_of(rules), as_of)
+
+
+def _check_table(name: str, table: object) -> None:
+    """Refuse what is no Arrow table, and say how to make one of it."""
+    if not isinstance(table, pa.Table):
+        raise ConfigError(
+            f"{name} is a {type(table).__name__}, not an Arrow table; make one of it: pa.Table.from_pandas(df) of a "
+            "DataFrame, pa.table(columns) of a dict, or Source.of(path).read().events of a file"
+        )
 
 
 def decide_opened(plan: Plan, parts: Sequence[Dealt], as_of: int | None, take: Callable[[pa.Table], object]) -> None:

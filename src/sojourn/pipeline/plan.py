@@ -10,7 +10,21 @@ from typing import get_args
 from ..errors import ConfigError
 from ..rules import AsOf, Column, Reached, Rule, Seen, UntilColumn, checked_as_of, duration_text, end_of_log
 from .kernel.columns import number_of
-from .schema import AT, KEY, KEYS, KIND, OPENED_AT, OPERATION_ID, RULE, SOURCE, VALUE, WITHIN, Unit
+from .schema import (
+    AT,
+    CORRUPT_LINE,
+    CORRUPT_REASON,
+    KEY,
+    KEYS,
+    KIND,
+    OPENED_AT,
+    OPERATION_ID,
+    RULE,
+    SOURCE,
+    VALUE,
+    WITHIN,
+    Unit,
+)
 
 FARTHEST_MS = 2**62 // 1000
 """No time or duration is longer, either way, so that a deadline fits a timestamp in microseconds (146,000 years)."""
@@ -40,7 +54,7 @@ class Plan:
     @staticmethod
     def of(rules: Rule | Sequence[Rule], unit: Unit = "auto", **columns: str | None) -> Plan:
         """The plan for these rules. A column has the name that is given here or in the rules, or else our own."""
-        chosen = (rules,) if isinstance(rules, Rule) else tuple(rules)
+        chosen = rules_of(rules)
         _check(chosen, unit)
         leaves = [leaf for rule in chosen for leaf in rule.leaves]
         numbers = tuple(dict.fromkeys(number_of(leaf) for leaf in leaves if not isinstance(leaf, Seen)))
@@ -110,9 +124,18 @@ class Plan:
         check_columns(dict.fromkeys([*wanted, *keys], "operations"), names, "the table of operations")
 
 
+def rules_of(rules: Rule | Iterable[Rule]) -> tuple[Rule, ...]:
+    """One rule or several, as several; `ConfigError` if something else is among them."""
+    chosen = tuple(rules) if isinstance(rules, Iterable) and not isinstance(rules, str) else (rules,)
+    for rule in chosen:
+        if not isinstance(rule, Rule):
+            raise ConfigError(f"{rule!r} is not a rule; make one with Rule(...), or Rule.from_toml(...) of a rule file")
+    return chosen
+
+
 def check_columns(wanted: Mapping[str, str], there: Iterable[str], where: str) -> None:
     """Refuse a table without the columns that are wanted: their names, and what each is for."""
-    names = list(there)
+    names = [name for name in there if name not in (CORRUPT_LINE, CORRUPT_REASON)]
     for name, purpose in wanted.items():
         if name not in names:
             close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)

@@ -19,6 +19,7 @@ from .files.source import Source
 from .phases import Phases
 from .plan import Plan
 from .results.deadlines import Deadline
+from .results.summary import by_frequency
 from .results.tally import Tallies
 
 JANUARY_1970_ENDS = 31 * 86_400_000
@@ -158,7 +159,7 @@ def _not_there(kind: str, kinds: Counter[str], plan: Plan) -> str:
         last = plan.last_looked_at
         after = "" if last is None else f"comes after {time_text(last)}, where it was said to end, or "
         return f"No event of kind {kind!r} can be used, of {kinds[kind]:,}: each {after}is in the quarantine"
-    named = ", ".join(f"{name!r} ({count:,})" for name, count in kinds.most_common(KINDS_NAMED))
+    named = ", ".join(f"{name!r} ({count:,})" for name, count in by_frequency(kinds)[:KINDS_NAMED])
     more = f" and {len(kinds) - KINDS_NAMED:,} more" if len(kinds) > KINDS_NAMED else ""
     close = difflib.get_close_matches(kind, kinds, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""

@@ -38,7 +38,7 @@ def duration_ms(value: Duration) -> int:
     The parts of a text add up: "1h30m" is ninety minutes. "m" is minutes: a month has no fixed length.
     """
     if isinstance(value, str):
-        ms = _text_ms(value)
+        ms = parsed_ms(value)
     elif isinstance(value, timedelta):
         ms = -(-value // timedelta(milliseconds=1)) if value >= timedelta(0) else -1
     else:
@@ -63,7 +63,8 @@ def _number_ms(value: SupportsIndex | float) -> int:
         ) from None
 
 
-def _text_ms(text: str) -> int:
+def parsed_ms(text: str) -> int:
+    """The milliseconds of a text, however many, or below 0 if it is negative; `RuleError` if it is no duration."""
     if text.lstrip().startswith("-"):
         return -1
     numerator, denominator, end = 0, 1, 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -62,6 +64,22 @@ def _text_of(path: str) -> str:
         line = error.object.count(b"\n", 0, error.start) + 1
         byte = error.object[error.start]
         raise RuleError(f"{path}, line {line}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8") from None
+    except OSError as error:
+        raise RuleError(_why_unreadable(path, error)) from None
+
+
+def _why_unreadable(path: str, error: OSError) -> str:
+    """As a sentence, with a way out."""
+    folder, name = os.path.split(path)
+    if os.path.isdir(path):
+        return f"{path!r} is a folder; name a rule file in it, such as {os.path.join(path, 'rule.toml')!r}"
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        return f"the rule file {path!r} cannot be read: {error.strerror}; see that it is a file that you may read"
+    if not os.path.isdir(folder or "."):
+        return f"there is no {path!r}: the folder {folder!r} does not exist"
+    close = difflib.get_close_matches(name, sorted(os.listdir(folder or ".")), n=1)
+    hint = f"did you mean {os.path.join(folder, close[0])!r}?" if close else "name a rule file, in TOML"
+    return f"there is no {path!r}; {hint}"
 
 
 def write_rule(rule: Rule) -> str:

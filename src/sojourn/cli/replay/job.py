@@ -12,10 +12,10 @@ from ...errors import ConfigError
 from ...pipeline.columns.times import time_of
 from ...pipeline.files.source import Source, is_remote
 from ...pipeline.replay import Job
-from ...pipeline.results.deadlines import deadlines
+from ...pipeline.results.deadlines import Deadline, deadlines
 from ...pipeline.schema import Unit
 from ...rules import AsOf, Rule
-from ..options import is_data_folder
+from ..options import is_data_folder, naming
 
 
 def job_of(
@@ -38,10 +38,15 @@ def job_of(
         columns,
         unit,
         None if operations is None else Source.of(operations),
-        deadlines(what_if) if what_if else (),
+        _deadlines(what_if),
         by,
         _end(as_of, unit),
     )
+
+
+def _deadlines(what_if: str | None) -> tuple[Deadline, ...]:
+    with naming("--what-if"):
+        return deadlines(what_if) if what_if else ()
 
 
 def _end(as_of: str, unit: Unit) -> AsOf:
@@ -70,5 +75,5 @@ def _asked_of_folder(
     for name, given in others.items():
         if given:
             raise ConfigError(f"{name} is given, and a data folder says itself how it is read; leave that out")
-    asked: dict[str, Any] = {"what_if": deadlines(what_if) if what_if else (), "by": by}
+    asked: dict[str, Any] = {"what_if": _deadlines(what_if), "by": by}
     return asked if as_of == "log" else asked | {"as_of": _end(as_of, unit)}  # a folder knows where its log ends

@@ -16,6 +16,7 @@ from ...errors import SourceError
 from ...pipeline.files.drafts import DISK, Drafts, FileStore
 from ...pipeline.files.source import is_remote
 from ...pipeline.schema import OUTCOMES, QUARANTINE
+from ..overlap import refuse_inputs
 
 
 class Places(NamedTuple):
@@ -57,6 +58,11 @@ class Outputs:
             if file.is_dir():
                 raise SourceError(f"{str(file)!r} is a folder; name a file")
 
+    def refuse_inputs(self, *inputs: str | Path | None) -> None:
+        """Refuse to write over what is read, before any of it is read."""
+        for what, where in self.written():
+            refuse_inputs(what, where, inputs)
+
     def drafted(self, drafts: Drafts, store: FileStore = DISK) -> Places:
         """Where to write; the folders are on `store`, the files always on this machine."""
         outcomes, aside = (where and drafts.add(where, store) for where in (self.outcomes, self.quarantine))
@@ -64,7 +70,7 @@ class Outputs:
         return Places(outcomes, aside, summary, report)
 
     def written(self) -> Iterator[tuple[str, str]]:
-        """What was written, and where."""
+        """What is written, and where."""
         for what in ("outcomes", "quarantine", "summary", "report"):
             if where := getattr(self, what):
                 yield what, str(where)

@@ -95,6 +95,7 @@ def replay(
             from .run import ReplayRun  # noqa: PLC0415
 
         outputs = Outputs(out, summary, report, as_json, quarantine, only_ended)
+        outputs.refuse_inputs(events, operations, *(rule or ()))
         with opened_job(
             events,
             rule,

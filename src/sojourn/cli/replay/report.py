@@ -37,7 +37,8 @@ def report(
         from .outputs import Outputs  # noqa: PLC0415
         from .run import ReplayRun  # noqa: PLC0415
 
+        outputs = Outputs(None, summary, out, False)
+        outputs.refuse_inputs(data)
         opened(data)
         with opened_job(data, None, what_if=what_if, as_of=as_of) as job:
-            outputs = Outputs(None, summary, out, False)
             ReplayRun(job, outputs, master=master, conf=spark, memory=most).run(engine.value)

@@ -20,7 +20,7 @@ from ...pipeline.local_replay import LocalReplay
 from ...pipeline.phases import age
 from ...pipeline.replay import Job, Replay, doubts, suspicious_times
 from ...pipeline.results.compare import Difference, differences
-from ...pipeline.results.summary import summary
+from ...pipeline.results.summary import by_frequency, summary
 from ..exits import DIFFERENT, SET_ASIDE, fail, is_debugging
 from ..spark.session import LOCAL, spark_session
 from ..words import many
@@ -170,7 +170,7 @@ def _write(file: Path | None, text: str) -> None:
 
 def quarantine_text(replay: Replay) -> str:
     """How many rows were set aside, and the most frequent reasons."""
-    reasons = [f"{reason} ({number:,})" for reason, number in replay.quarantined.most_common(REASONS_SHOWN)]
+    reasons = [f"{reason} ({number:,})" for reason, number in by_frequency(replay.quarantined)[:REASONS_SHOWN]]
     if more := len(replay.quarantined) - len(reasons):
         reasons.append(f"{many(more, 'more reason')}")
     return f"{many(replay.quarantined.total(), 'row')} set aside: {'; '.join(reasons)}"

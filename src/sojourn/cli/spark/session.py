@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import as_file, files
@@ -38,6 +39,9 @@ pay off. Nothing in Java touches an event."""
 DRIVER = "spark.driver."
 JAVA_OPTIONS = f"{DRIVER}extraJavaOptions"
 
+PANDAS_3 = "PySpark does not yet fully support pandas"
+"""How a warning of PySpark's begins: it is not for those who run a command, in which nothing is pandas'."""
+
 NO_PANDAS = "spark.executorEnv.SOJOURN_NO_PANDAS"
 """For such a session, too: its Python workers have no tasks but ours (see `pipeline.spark`)."""
 
@@ -54,6 +58,7 @@ def spark_session(
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     check_version(pyspark.__version__)
+    warnings.filterwarnings("ignore", PANDAS_3, FutureWarning)
     existing = SparkSession.getActiveSession()
     if existing is not None:
         yield existing
@@ -83,7 +88,7 @@ def spark_session(
 
 
 def _started(settings: Mapping[str, str], archive: ClassArchive | None, *, is_silent: bool) -> SparkSession:
-    """A new session: with the archive or, if Java does not come up with it, without.
+    """A new session: with the archive or, if Java cannot start from it, without.
 
     `is_silent` says that Java has nothing to say on stdout.
     """

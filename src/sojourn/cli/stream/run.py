@@ -16,11 +16,14 @@ from ...pipeline import stream
 from ...pipeline.stream.checkpoint.changes import OnRemoval
 from ...pipeline.stream.checkpoint.files import Files
 from ...pipeline.stream.checkpoint.status import PROGRESS, pending_count
-from ...pipeline.stream.doors.sinks import sink_of
+from ...pipeline.stream.doors.sink import OUTCOMES, QUARANTINE
+from ...pipeline.stream.doors.sinks import check_sink, folder_of, sink_of
 from ...pipeline.stream.doors.sources import From
 from ...rules import Rule
 from ..causes import innermost
 from ..exits import is_debugging
+from ..options import duration_of
+from ..overlap import refuse_in_folder
 from ..spark.session import spark_session
 from .screen import StreamScreen
 
@@ -48,6 +51,7 @@ class StreamRun:
     def run(self, master: str | None, conf: Mapping[str, str]) -> None:
         """Until there is nothing more to do, or until Ctrl-C."""
         rules = [Rule.from_toml(file) for file in self.rules]
+        self._check()
         with spark_session(master, conf, is_quiet=not is_debugging()) as spark:
             events = self.source.read(spark, rules, self.columns)
             given = None if self.operations is None else self.operations.read_operations(spark)
@@ -64,6 +68,18 @@ class StreamRun:
                 removed=self.removed,
             )
             watch(query, screen, Files(spark), f"{self.checkpoint.rstrip('/')}/{PROGRESS}")
+
+    def _check(self) -> None:
+        """Refuse what can be known to be wrong before Spark is started, which takes a while."""
+        check_sink(self.sink)
+        for option in ("late", "remember"):
+            if self.options.get(option) is not None:
+                duration_of(f"--{option}", self.options[option])
+        read = [source.folder for source in (self.source, self.operations) if source is not None and source.folder]
+        for folder in read:
+            refuse_in_folder("checkpoint", self.checkpoint, folder)
+            if (outcomes := folder_of(self.sink)) is not None:
+                refuse_in_folder("outcomes", outcomes, folder, OUTCOMES, QUARANTINE)
 
 
 def title_of(rules: Sequence[Rule]) -> str:

@@ -44,7 +44,7 @@ def show_status(checkpoint: str, *, as_json: bool, with_pending: bool, out: str 
         found = [{name: value for name, value in row._asdict().items() if name != "seen"} for row in shown]
         typer.echo(json.dumps({**as_dict(current), "rows": found}, ensure_ascii=False))
     else:
-        typer.echo("\n".join([status_text(current), *row_texts(shown, number)]))
+        typer.echo("\n".join([status_text(current), *row_texts(shown, number, current.pending)]))
 
 
 def as_dict(current: Status) -> dict[str, Any]:
@@ -57,10 +57,14 @@ def soonest(rows: DataFrame, most: int | None) -> Sequence[Outcome]:
     return outcome_rows((ordered if most is None else ordered.limit(most)).toArrow())
 
 
-def row_texts(rows: Sequence[Outcome], number: int) -> list[str]:
+def row_texts(rows: Sequence[Outcome], number: int, pending: int) -> list[str]:
+    """Of `number` rows those that are shown; and how many of what is pending is not among the rows, and why."""
     lines = [f"{row.operation_id}: due {time_text(row.deadline)}, {row.explain()}{missing_text(row)}" for row in rows]
     more = [f"... {number - len(rows):,} more; --json or --out DIR gives all"] if number > len(rows) else []
-    return ["", *lines, *more] if lines else []
+    why = "not listed: opened after the watermark, and listed once it is past them"
+    unlisted = [f"{many(pending - number, 'operation')} {why}"] if pending > number else []
+    texts = [*lines, *more, *unlisted]
+    return ["", *texts] if texts else []
 
 
 def missing_text(row: Outcome) -> str:

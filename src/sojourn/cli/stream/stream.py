@@ -89,7 +89,7 @@ def run(
         str | None,
         typer.Option(
             metavar="SOURCE",
-            help="A stream of operations (operation_id, keys, opened_at, ...), as --from: these, not events, open.",
+            help="A stream of operations (operation_id, keys, opened_at, ...), as --from: events open nothing then.",
             rich_help_panel=_EVENTS,
         ),
     ] = None,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...errors import ConfigError, RuleError
-from ...rules import duration_ms
+from ...rules.duration import parsed_ms
 from ..kernel.search import Flags, Ints
 from ..plan import FARTHEST_MS
 from ..schema import Unit
@@ -135,10 +135,10 @@ def _known(column: pa.Array, ms: Ints, is_negative: Flags, is_far: Flags) -> Int
 def text_ms(text: str) -> int:
     """The milliseconds of a text, or why there are none: NEGATIVE, TOO_FAR or UNKNOWN."""
     try:
-        ms = duration_ms(text)
-    except RuleError as error:
-        return NEGATIVE if "is negative" in str(error) else TOO_FAR if "is too long" in str(error) else UNKNOWN
-    return ms if ms <= FARTHEST_MS else TOO_FAR
+        ms = parsed_ms(text)
+    except RuleError:
+        return UNKNOWN
+    return NEGATIVE if ms < 0 else ms if ms <= FARTHEST_MS else TOO_FAR
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -89,7 +89,7 @@ class Drafts:
 
     def add(self, target: str, store: FileStore = DISK) -> str:
         """Where to write what is to be at `target` in the end; a device or a pipe is written to as it is."""
-        if store is DISK and _is_device(target):
+        if store is DISK and is_device(target):
             return target
         target = (Path(target).resolve().as_posix() if store is DISK else target).rstrip("/")
         for other in self._outputs:
@@ -149,7 +149,7 @@ def _is_restored(output: _Output) -> bool:
     return True
 
 
-def _is_device(path: str) -> bool:
+def is_device(path: str) -> bool:
     """What is open already is not replaced: /dev/stdout may well be a file."""
     is_special = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
     return is_special or os.path.abspath(path).startswith(("/dev/", "/proc/"))

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pyarrow as pa
 from pyarrow import dataset
@@ -101,6 +101,11 @@ class Source:
 def is_remote(path: str) -> bool:
     """Whether the path names a file system, as in s3://bucket/events."""
     return "://" in path
+
+
+def is_in(path: PurePath, source: PurePath) -> bool:
+    """Whether a path is the source, or in it; or matches its pattern, or is in a folder that does."""
+    return any(at == source or at.match(str(source)) for at in (path, *path.parents))
 
 
 def files_of(path: str) -> list[str]:

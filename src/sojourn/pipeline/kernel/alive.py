@@ -25,7 +25,7 @@ class Chains:
         begins = np.flatnonzero(self._low < high)
         begins = begins[lane.at[self._low[begins]] <= operations.deadline[begins]]
         self._links = np.zeros(len(high), np.int64)
-        self._links[begins] = self._ends(lane, events, begins, high) - self._low[begins]
+        self._links[begins] = self._ends(lane, begins, high) - self._low[begins]
 
     def deadline(self) -> Ints:
         """The deadline, moved as far as the chain is unbroken."""
@@ -36,7 +36,7 @@ class Chains:
         low = self._low[chosen]
         return self._moved(chosen, count_until(self._at, low, low + self._links[chosen], at))
 
-    def _ends(self, lane: Lane, events: Events, begins: Ints, high: Ints) -> Ints:
+    def _ends(self, lane: Lane, begins: Ints, high: Ints) -> Ints:
         """The place in the lane at which each chain is broken."""
         gaps = np.diff(lane.at, prepend=0)
         within = self._within[begins]

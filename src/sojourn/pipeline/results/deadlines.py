@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ...errors import RuleError
 from ...rules import Duration, duration_ms, duration_text
 
 
@@ -27,14 +26,18 @@ def deadlines(given: str | Iterable[Duration]) -> tuple[Deadline, ...]:
     return tuple(dict.fromkeys(_deadline(part) for part in parts))
 
 
+def fixed(withins: Duration | Iterable[Duration]) -> tuple[Deadline, ...]:
+    """The deadlines of durations from the opening on; a duration alone is one of them."""
+    if isinstance(withins, str) or not isinstance(withins, Iterable):
+        return (Deadline(duration_ms(withins)),)
+    return tuple(Deadline(duration_ms(within)) for within in withins)
+
+
 def _deadline(given: Duration) -> Deadline:
     text = given.strip() if isinstance(given, str) else ""
     if not text.startswith(("+", "-")):
         return Deadline(duration_ms(text or given))
-    try:
-        ms = duration_ms(text[1:].strip())
-    except RuleError as error:
-        raise RuleError(f"what-if {text!r}: {error}") from None
+    ms = duration_ms(text[1:].strip())
     return Deadline(-ms if text[0] == "-" else ms, is_shift=True)
 
 

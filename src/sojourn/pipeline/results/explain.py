@@ -67,7 +67,7 @@ def explain_outcomes(source: Source, who: str) -> list[Explanation]:
     is_meant = pc.or_(pc.equal(table[S.OPERATION_ID], who), pc.equal(table[S.KEY], who))
     outcomes = outcome_rows(table.filter(is_meant))
     if not outcomes:
-        raise _not_there(who, source, table[S.KEY].unique())
+        raise _not_there(who, source.path, table[S.KEY].unique())
     return [Explanation(outcome) for outcome in outcomes]
 
 
@@ -90,7 +90,7 @@ def explain_events(job: Job, who: str) -> list[Explanation]:
     ]
     matching = [case for case in cases if who in (case[1].outcome.operation_id, case[1].outcome.key)]
     if not matching:
-        raise _nothing_opened(who, log.aside) if len(rows) else _not_there(who, job.source, keys.unique())
+        raise _nothing_opened(who, log.aside) if len(rows) else _not_there(who, job.title, keys.unique())
     return [_explanation(case, opening, own_events, log.aside) for opening, case, own_events in matching]
 
 
@@ -103,7 +103,7 @@ def _explain_given(job: Job, plan: Plan, events: pa.Table, who: str) -> list[Exp
     names = given.operation_id.to_pylist()
     chosen = [row for row, keys in enumerate(waited) if who == names[row] or who in keys]
     if not chosen:
-        raise _not_there(who, job.operations, given.keys.unique())
+        raise _not_there(who, job.name or job.operations.path, given.keys.unique())
     keys = EventColumns(events, plan).key.values
     wanted = sorted({key for row in chosen for key in waited[row]})
     log = _UsableEvents(events.filter(pc.is_in(keys, pa.array(wanted, keys.type))), plan, opens=False)
@@ -245,9 +245,11 @@ def _nothing_opened(who: str, aside: Sequence[str]) -> SourceError:
     return SourceError(f"{who!r} has events, but they open no operation of that key or id{because}")
 
 
-def _not_there(who: str, source: Source, keys: pa.Array) -> SourceError:
-    named = ", ".join(repr(key.as_py()) for key in islice(keys, KEYS_NAMED))
-    return SourceError(f"{source.path!r} has no operation and no key {who!r}; its keys are {named}, ...")
+def _not_there(who: str, where: str, keys: pa.Array) -> SourceError:
+    there = list(islice((repr(key.as_py()) for key in keys if key.is_valid), KEYS_NAMED + 1))
+    named = ", ".join([*there[:KEYS_NAMED], *["..."] * (len(there) > KEYS_NAMED)])
+    hint = f"its keys are {named}" if there else "it has no keys"
+    return SourceError(f"{where!r} has no operation and no key {who!r}; {hint}")
 
 
 def line_text(line: Line) -> str:

@@ -43,7 +43,7 @@ def summary(
         "schema": SCHEMA,
         "by": by,
         "rules": [_rule(name, tally) for name, tally in tallies.items()],
-        "reasons": [{"reason": reason, "rows": number} for reason, number in quarantined.most_common()],
+        "reasons": [{"reason": reason, "rows": number} for reason, number in by_frequency(quarantined)],
         "warnings": list(warnings),
         "phases": dict(phases or {}),
     }
@@ -62,6 +62,11 @@ def _rule(name: str, tally: Tally) -> dict[str, Any]:
 def by_size(groups: Mapping[str, Counts]) -> list[str]:
     """The names of groups, the largest first."""
     return sorted(groups, key=lambda name: (-groups[name].opened, name))
+
+
+def by_frequency(counted: Counter[str]) -> list[tuple[str, int]]:
+    """The most frequent first; of those that are equally frequent, by their text: the same in every engine."""
+    return sorted(counted.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
 def as_of_text(as_of: int | None) -> str:

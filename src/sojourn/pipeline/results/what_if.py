@@ -122,7 +122,7 @@ TriesByRule = dict[str, TriesOfRule]
 class WhatIf:
     """The deadlines that are asked for, of tables made under these rules, as far as they are given.
 
-    It maps parts of an outcome table to what they count, as `PART`; and `Together` maps these to the answer.
+    It maps parts of an outcome table to what they count, as `PART`; and `Answer` maps these to the answer.
     """
 
     asked: tuple[Deadline, ...]
@@ -163,7 +163,7 @@ class WhatIf:
 
 
 @dataclass(frozen=True)
-class Together:
+class Answer:
     """Maps all that parts have counted to the answer, as `schema.WHAT_IF`."""
 
     what_if: WhatIf

@@ -76,7 +76,7 @@ class Parcels(NamedTuple):
     operations: pa.Table
 
 
-def shards_for(partitions: int) -> int:
+def shards_for_partitions(partitions: int) -> int:
     """How many shards make partitions of much the same size: a power of two."""
     return min(MOST_SHARDS, max(FEWEST_SHARDS, 1 << (2 * partitions - 1).bit_length()))
 

@@ -49,7 +49,7 @@ def outcomes(
 
     `key` to `unit` are as in `batch.outcomes`. `late` is how far an event may be behind the newest one. Keys are spread
     over `shards`. With `eager`, completions and cancellations are told at once, not only when they are certain. With
-    `heartbeat`, the clock shows that time passes when no events come. `remember` is how long what has ended is
+    `heartbeat`, the clock moves the watermark when no events come. `remember` is how long what has ended is
     remembered: that a key had its operation under `per = "first"`, and the levels that were reached; for ever if it is
     not given.
 

@@ -166,7 +166,7 @@ def _check_meanings(old: Iterable[Entry], new: Iterable[Entry], folder: str) -> 
     for entry in new:
         if entry[NAME] in known:
             out = "give the changed rule another name, " if entry["rule"] != known[entry[NAME]]["rule"] else ""
-            check_same(known[entry[NAME]], entry, OF_A_RULE, folder, out)
+            check_same(known[entry[NAME]], entry, OF_A_RULE, folder, out, entry[NAME])
 
 
 def _check_change(missing: list[Entry], removed: OnRemoval | None, unfinished: int | None, folder: str) -> None:

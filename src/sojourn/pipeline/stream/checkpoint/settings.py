@@ -140,14 +140,18 @@ def unreadable(file: str, why: str) -> str:
 
 
 def check_same(
-    old: Mapping[str, Any], new: Mapping[str, Any], names: tuple[str, ...], where: str, out: str = ""
+    old: Mapping[str, Any], new: Mapping[str, Any], names: tuple[str, ...], where: str, out: str = "", rule: str = ""
 ) -> None:
-    """`ConfigError` that names what differs; of rules, the lines that do. `out` is a further way out."""
+    """`ConfigError` that names what differs; of rules, the lines that do, and which `rule` it is.
+
+    `out` is a further way out.
+    """
     for name in names:
         if old.get(name) != new[name]:
             was, now = _lines_that_differ(str(old.get(name)), str(new[name]))
+            what = name if not rule else f"rule {rule!r}" if name == "rule" else f"{name} of rule {rule!r}"
             raise ConfigError(
-                f"the checkpoint {where} was written with {name}: {was}, not {now}; "
+                f"the checkpoint {where} was written with {what}: {was}, not {now}; "
                 f"go on with that, {out}or start with a new checkpoint"
             )
 

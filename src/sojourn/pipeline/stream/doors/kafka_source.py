@@ -48,7 +48,7 @@ class KafkaSource(DataSource):
         return NAME
 
     def schema(self) -> str:
-        return f"{SCHEMA}, {HEADERS}" if with_headers(self.options) else SCHEMA
+        return f"{SCHEMA}, {HEADERS}" if wants_headers(self.options) else SCHEMA
 
     def streamReader(self, schema: Any) -> KafkaReader:  # noqa: N802
         return KafkaReader(dict(self.options))
@@ -102,7 +102,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             while (position := _position(consumer, start)) < partition.end:
                 messages = consumer.consume(min(ROWS_AT_ONCE, partition.end - position), POLL_S)
                 wanted = [message for message in messages if _checked(message).offset() < partition.end]
-                yield _with_headers(wanted) if with_headers(self._options) else _batch(wanted)
+                yield _with_headers(wanted) if wants_headers(self._options) else _batch(wanted)
                 silent_s = 0 if messages else silent_s + POLL_S
                 if silent_s > WAIT_S:
                     raise SourceError(
@@ -140,7 +140,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return consumer
 
 
-def with_headers(options: Mapping[str, str]) -> bool:
+def wants_headers(options: Mapping[str, str]) -> bool:
     return {name.lower(): value for name, value in options.items()}.get("includeheaders", "false").lower() == "true"
 
 

@@ -19,7 +19,7 @@ from ..checkpoint.settings import Settings
 from ..frame import METRICS, decided, set_aside
 from ..runtime import telling
 from ..shard.pack import ASIDE
-from .owner import claim
+from .owner import claim, folders_read, refuse_sources
 
 OUTCOMES, QUARANTINE = "outcomes", "quarantine"
 
@@ -105,6 +105,7 @@ def start(
     settings = _settings(outcomes)
     spark = outcomes.sparkSession
     files = Files(spark)
+    refuse_sources(files, folders_read(outcomes), [checkpoint, *sink.folders])
     stream, history = identified(files, checkpoint, settings, removed)
     sink.claim(stream, checkpoint)
     sink.history = history
@@ -125,6 +126,10 @@ class Folder:
     def __init__(self, files: Files, path: str) -> None:
         self._files = files
         self._path = path.rstrip("/")
+
+    @property
+    def tables(self) -> list[str]:
+        return [f"{self._path}/{table}" for table in (OUTCOMES, QUARANTINE)]
 
     def claim(self, stream: str, checkpoint: str) -> None:
         """Refuse to share the folder with another stream: their micro-batches have the same numbers."""
@@ -150,6 +155,11 @@ class Sink:
         self._stream = ""
         self.history: History | None = None
         """The rules of the stream."""
+
+    @property
+    def folders(self) -> list[str]:
+        """Where it writes files."""
+        return self._aside.tables
 
     def claim(self, stream: str, checkpoint: str) -> None:
         """Before the query starts: from now on, what comes is of this stream."""

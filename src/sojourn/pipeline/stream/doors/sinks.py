@@ -13,7 +13,23 @@ from .sink import Folder, MicroBatch, Sink
 
 FORMS = "parquet:FOLDER, delta:FOLDER, iceberg:CATALOG.DATABASE.TABLE, kafka:HOST:PORT/TOPIC and console"
 
+_WITH_PLACE = ("parquet", "delta", "iceberg", "kafka")
 _ROWS_SHOWN = 20
+
+
+def check_sink(text: str) -> None:
+    """`ConfigError` if the text names no sink: to be known before Spark is started."""
+    what, _, where = text.partition(":")
+    if bool(where) != (what in _WITH_PLACE) or what not in (*_WITH_PLACE, "console"):
+        raise ConfigError(f"sink {text!r} is not known; there are {FORMS}")
+    if what == "kafka":
+        kafka.Address.of(where)
+
+
+def folder_of(text: str) -> str | None:
+    """The folder into which the sink that a text names writes; None if there is none."""
+    what, _, where = text.partition(":")
+    return where if what in ("parquet", "delta") else None
 
 
 def sink_of(spark: SparkSession, text: str, checkpoint: str) -> Sink:
@@ -22,23 +38,21 @@ def sink_of(spark: SparkSession, text: str, checkpoint: str) -> Sink:
     Exactly once: Parquet, Delta, Iceberg. The others get a micro-batch again if it is repeated after a failure, with
     the same operation_id for each outcome.
     """
+    check_sink(text)
     what, _, where = text.partition(":")
     files = Files(spark)
     beside = Folder(files, f"{checkpoint.rstrip('/')}/aside")
     match what:
-        case "parquet" if where:
+        case "parquet":
             folder = Folder(files, located(spark, where))
             return Sink(folder.publish, folder)
-        case "delta" if where:
+        case "delta":
             return Sink(Delta(spark, located(spark, where)), Folder(files, located(spark, where)))
-        case "iceberg" if where:
+        case "iceberg":
             return Sink(Iceberg(spark, where), beside)
-        case "kafka" if where:
-            kafka.Address.of(where)
+        case "kafka":
             return Sink(lambda rows, table, batch: kafka.send(rows, where), beside)
-        case "console" if not where:
-            return Sink(show, beside)
-    raise ConfigError(f"sink {text!r} is not known; there are {FORMS}")
+    return Sink(show, beside)
 
 
 def show(rows: DataFrame, table: str, batch: MicroBatch) -> None:

@@ -34,6 +34,12 @@ class From:
     format: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def folder(self) -> str | None:
+        """Where its files are, a folder or a pattern; None if it has none."""
+        what, _, where = self.text.partition(":")
+        return where if what in ("file", "delta") else None
+
     def read(self, spark: SparkSession, rules: Rule | Sequence[Rule], columns: Mapping[str, str | None]) -> DataFrame:
         """The events, as a stream."""
         what, _, where = self.text.partition(":")

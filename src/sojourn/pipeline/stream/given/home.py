@@ -38,7 +38,7 @@ def tell(
     terms: Terms, names: Kept, kept: Kept, handed: pa.RecordBatch, openings: pa.RecordBatch, watermark: int
 ) -> Told:
     """Take operations and what was handed to them, and tell what has ended by the watermark."""
-    named = name(names, openings)
+    named = give_ids(names, openings)
     opened = _opened(terms, openings.take(pa.array(named.opened)))
     events = pa.concat_batches([_for_open_ones(kept, handed, opened), opened])
     keys = different_keys(events)
@@ -112,10 +112,10 @@ class Named(NamedTuple):
     names: Kept
 
 
-def name(names: Kept, openings: pa.RecordBatch) -> Named:
-    """Of operations with the same id, the first has it: by time, then deadline, then keys. Nobody else ever will.
+def give_ids(names: Kept, openings: pa.RecordBatch) -> Named:
+    """Of operations with the same id, the first keeps it for good: by time, then deadline, then keys.
 
-    One that comes later may be before another only while that one is not certain, so that nothing is told of it.
+    One that arrives later can only displace another whose opening is not certain yet, so nothing has been told of that.
     """
     if not openings.num_rows:
         return Named(np.zeros(0, np.int64), nothing(SET_ASIDE), names)
@@ -160,14 +160,14 @@ def _named_state(hashed: Ints, ids: pa.Array, winners: Rows) -> pa.RecordBatch:
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     count = len(order)
-    nothing = Rows(np.zeros(0, np.int64), {AT: pa.array([], pa.int64())})
+    no_events = Rows(np.zeros(0, np.int64), {AT: pa.array([], pa.int64())})
     columns = {
         HASH: pa.array(hashed[order]),
         KEY: ids.take(pa.array(order)),
         DUE: pa.array(np.full(count, NEVER)),
         PENDING: pa.array(np.ones(count, np.int64)),
         IS_DONE: pa.array(np.ones(count, bool)),
-        EVENTS: lists(NAMES.event, rank, nothing, count),
+        EVENTS: lists(NAMES.event, rank, no_events, count),
         OPERATIONS: lists(NAMES.operation, rank, winners, count),
     }
     return batch_of(NAMES.kept, columns)
