@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from inspect import signature
 from pathlib import Path
 from random import SystemRandom
 from typing import Any
@@ -17,10 +16,7 @@ import pytest
 import sojourn as sj
 from durable.kills import run as kill_often
 from sojourn.durable import DurableHub
-from sojourn.durable.hub import DurableFace
 from sojourn.durable.log.files import DiskFiles
-from sojourn.hub.hub import OTHER_OPTIONS, HubFace
-from sojourn.service.client.hub import RemoteFace
 from sojourn.testing import ManualClock
 
 GUARD_S = 30
@@ -221,14 +217,6 @@ def test_an_option_of_another_kind_of_hub_says_what_it_needs(kind: Any) -> None:
         kind("m", token="secret")
     with pytest.raises(TypeError, match="sink: a hub has no such option"):
         kind("m", sink="os")
-
-
-def test_each_option_of_another_kind_of_hub_is_known() -> None:
-    def options(face: type[Any]) -> set[str]:
-        return {*signature(face.__init__).parameters} - {"data", "url"}
-
-    here = options(HubFace)
-    assert {"data=": options(DurableFace) - here, "url=": options(RemoteFace) - here} == OTHER_OPTIONS
 
 
 def test_a_dozen_processes_under_load_are_killed_and_nothing_answered_is_lost(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath, PurePosixPath
 from urllib.parse import urlparse
 
@@ -15,12 +15,14 @@ from .exits import USAGE, fail
 Place = str | os.PathLike[str]
 
 
-def refuse_inputs(what: str, output: Place, inputs: Iterable[Place | None]) -> None:
-    """Leave with USAGE if the output, which replaces what is there, is an input, has one in it, or is in one."""
-    for given in [os.fspath(place) for place in inputs if place]:
-        if any(is_in(path, _real(output)) for path in _read(given)) and not is_device(os.fspath(output)):
-            _refuse(what, output, given, "replace it")
-        refuse_in_folder(what, output, given)
+def refuse_inputs(outputs: Sequence[tuple[str, Place]], inputs: Iterable[Place | None]) -> None:
+    """Leave with USAGE if an output, which replaces what is there, is an input, has one in it, or is in one."""
+    for given in [os.fspath(place) for place in inputs if place and outputs]:
+        read = list(_read(given))
+        for what, output in outputs:
+            if any(is_in(path, _real(output)) for path in read) and not is_device(os.fspath(output)):
+                _refuse(what, output, given, "replace it")
+            refuse_in_folder(what, output, given)
 
 
 def refuse_in_folder(what: str, output: Place, given: Place, *inner: str) -> None:

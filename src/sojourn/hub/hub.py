@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, SupportsIndex
 
 from .._arguments import check_whole, not_to_be_copied
@@ -354,20 +355,11 @@ class AsyncHub(QuickVerbs, AsyncHubFace):
         return super().__new__(cls if cls is not AsyncHub else kind_of(cls, data, url))
 
 
-OTHER_OPTIONS = {
-    "data=": {
-        *("sync", "remember_ids", "remember_ids_most", "recover_grace", "max_step", "keep", "keep_bytes"),
-        *("archive", "memory", "segment_bytes"),
-    },
-    "url=": {"token", "timeout", "retry", "ssl_context"},
-}
-"""Of hubs that are not in memory."""
-
-
 def check_no_others(options: Mapping[str, Any]) -> None:
+    """A hub in memory has no others: if another kind of hub has one, the error says what makes a hub of that kind."""
     for option in options:
-        for where, names in OTHER_OPTIONS.items():
-            if option in names:
+        for where, kind in (("data=", kind_of(Hub, "", None)), ("url=", kind_of(Hub, None, ""))):
+            if option in signature(kind.__init__).parameters:
                 raise ConfigError(
                     f"{option}: only a hub with {where} has this option; give {where} too, or leave it out"
                 )

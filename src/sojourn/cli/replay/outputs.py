@@ -60,8 +60,7 @@ class Outputs:
 
     def refuse_inputs(self, *inputs: str | Path | None) -> None:
         """Refuse to write over what is read, before any of it is read."""
-        for what, where in self.written():
-            refuse_inputs(what, where, inputs)
+        refuse_inputs(list(self.written()), inputs)
 
     def drafted(self, drafts: Drafts, store: FileStore = DISK) -> Places:
         """Where to write; the folders are on `store`, the files always on this machine."""
