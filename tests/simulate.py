@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from durable.simulation import simulate as crash
 from purgatory.simulation import simulate as run_program
-from sojourn.kafka.simulation import Simulation, harsh_plan
+from sojourn.kafka.simulation import Simulation, harsh_scenario
 
 
 def run_programs(seeds: Iterable[int]) -> Iterator[int]:
@@ -34,7 +34,7 @@ def run_programs(seeds: Iterable[int]) -> Iterator[int]:
 def run_clusters(seeds: Iterable[int]) -> Iterator[int]:
     for seed in seeds:
         yield seed
-        Simulation(harsh_plan(seed)).run()
+        Simulation(harsh_scenario(seed)).run()
 
 
 def run_crashes(seeds: Iterable[int]) -> Iterator[int]:

@@ -18,7 +18,7 @@ from hub.program import rules
 from rules.strategies import AMOUNTS, SOURCES
 from sojourn.hub import _core
 from sojourn.hub._law import hear, last_instant, unmet
-from sojourn.hub._plan import Plan
+from sojourn.hub._plan import WaitPlan
 from sojourn.rules import Event, Outcome, Rule, Waiting, decide
 from sojourn.rules.law import verdict
 
@@ -34,7 +34,7 @@ def test_the_verdict_in_c_is_the_verdict(met_at: int | None, cancelled_at: int |
 class Bare:
     """A wait that nobody holds: what the law keeps of it, and what it did."""
 
-    _plan: Plan
+    _plan: WaitPlan
     opened_at: int
     deadline: int
     _cancelled_at: int | None = None
@@ -54,7 +54,7 @@ class Bare:
 
 def step_by_step(rule: Rule, opened_at: int, events: list[Event]) -> tuple[Any, ...]:
     """The outcome, its time and the deadline, as a hub finds them: it hears each event, unless the wait is over."""
-    wait = Bare(Plan(rule), opened_at, opened_at + rule.within)
+    wait = Bare(WaitPlan(rule), opened_at, opened_at + rule.within)
     for event in events:
         if wait.ended is None and event.at > last_instant(wait):
             wait.ended = unmet(wait)[:2]
@@ -94,7 +94,7 @@ def test_a_hub_judges_event_by_event_as_the_fold_judges_all(
 
 def test_of_two_cancelling_signals_that_overtook_each_other_the_earlier_counts() -> None:
     rule = Rule("r", "open", "a", 9, cancels="stop")
-    wait = Bare(Plan(rule), 0, 9)
+    wait = Bare(WaitPlan(rule), 0, 9)
     for at in (5, 4, 5):
         hear(wait, Event("k", "stop", at))
     assert (unmet(wait), hear(wait, Event("k", "a", 5))) == (("cancelled", 4, "stop"), False)

@@ -14,7 +14,7 @@ from sojourn.errors import ConfigError, SojournError
 from sojourn.kafka import RULES, JsonLinesLog, MemoryLog, ParquetLog, Tee, open_log, read_log
 from sojourn.kafka.operation_log import COLUMNS
 from sojourn.kafka.requests.request import DelayedRequest
-from sojourn.kafka.simulation import Simulation, harsh_plan
+from sojourn.kafka.simulation import Simulation, harsh_scenario
 from sojourn.rules import Event, Rule
 from sojourn.rules.law import outcomes
 
@@ -22,7 +22,7 @@ from sojourn.rules.law import outcomes
 def run(seed: int) -> tuple[list[DelayedRequest[object]], list[Event]]:
     """All requests of a run with faults, and its log."""
     log = MemoryLog()
-    simulation = Simulation(harsh_plan(seed), log)
+    simulation = Simulation(harsh_scenario(seed), log)
     requests: list[DelayedRequest[object]] = []
     follow = simulation.audit.follow
 
@@ -121,7 +121,7 @@ EVENTS = [
 def test_a_log_in_a_file_reads_back_and_gives_the_same_outcomes(tmp_path: Path, suffix: str) -> None:
     memory, path = MemoryLog(), tmp_path / f"log{suffix}"
     with Tee(memory, open_log(path)) as log:
-        Simulation(harsh_plan(3), log).run()
+        Simulation(harsh_scenario(3), log).run()
     assert list(read_log(path)) == memory.events
     assert by_law(read_log(path)) == by_log(memory.events)
 

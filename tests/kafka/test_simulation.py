@@ -9,7 +9,7 @@ from simulate import run_chunk
 from sojourn.errors import ConfigError
 from sojourn.kafka import Cluster, DelayedProduce, Error, MemoryLog, ProduceResult, TopicPartition
 from sojourn.kafka.log import Log, Record
-from sojourn.kafka.simulation import FAULTS, BrokenPromiseError, Load, Plan, Simulation, fault_names, harsh_plan
+from sojourn.kafka.simulation import FAULTS, BrokenPromiseError, Load, Scenario, Simulation, fault_names, harsh_scenario
 from sojourn.kafka.simulation.audit import Audit
 from sojourn.rules import Event
 
@@ -28,22 +28,22 @@ def test_a_cluster_keeps_its_promises_whatever_fails(chunk: int) -> None:
 @pytest.mark.parametrize("faults", [(), *((fault,) for fault in FAULTS)], ids=lambda faults: "-".join(faults) or "none")
 def test_a_cluster_keeps_its_promises_under_each_fault_alone(faults: tuple[str, ...]) -> None:
     for seed in range(10):
-        Simulation(replace(harsh_plan(seed), faults=faults)).run()
+        Simulation(replace(harsh_scenario(seed), faults=faults)).run()
 
 
-def events(plan: Plan) -> list[Event]:
+def events(scenario: Scenario) -> list[Event]:
     log = MemoryLog()
-    Simulation(plan, log).run()
+    Simulation(scenario, log).run()
     return log.events
 
 
 def test_the_same_seed_gives_the_same_run_event_by_event() -> None:
-    assert events(harsh_plan(5)) == events(harsh_plan(5)) != events(harsh_plan(6))
+    assert events(harsh_scenario(5)) == events(harsh_scenario(5)) != events(harsh_scenario(6))
 
 
 def test_the_same_seed_gives_the_same_logs_record_by_record() -> None:
     def records(seed: int) -> list[object]:
-        simulation = Simulation(harsh_plan(seed))
+        simulation = Simulation(harsh_scenario(seed))
         simulation.run()
         replicas = [
             replica for broker in simulation.cluster.brokers.values() for replica in broker.replicas.replicas.values()
@@ -59,8 +59,8 @@ def all_records(log: Log) -> list[Record]:
 
 def test_a_minute_with_kafkas_defaults_and_no_faults_loses_and_expires_no_write() -> None:
     log = MemoryLog()
-    plan = Plan(seed=1, faults=(), duration_ms=60_000, load=Load(produce_timeout_ms=(1_000, 1_000)))
-    simulation = Simulation(plan, log)
+    scenario = Scenario(seed=1, faults=(), duration_ms=60_000, load=Load(produce_timeout_ms=(1_000, 1_000)))
+    simulation = Simulation(scenario, log)
     simulation.run()
     produces = {event.key for event in log.events if event.kind == "produce"}
     ends = {event.kind for event in log.events if event.key in produces and event.kind in ("completed", "expired")}
@@ -85,7 +85,7 @@ T0 = TopicPartition("orders", 0)
 @pytest.fixture
 def simulation() -> Simulation:
     """A run that is over, with its cluster still there to be looked at."""
-    simulation = Simulation(replace(harsh_plan(2), faults=()))
+    simulation = Simulation(replace(harsh_scenario(2), faults=()))
     simulation.run()
     return simulation
 

@@ -20,8 +20,8 @@ from sojourn import SourceError
 from sojourn.pipeline import local
 from sojourn.pipeline.phases import Phases
 from sojourn.pipeline.plan import Plan
+from sojourn.pipeline.schema import SPARK_TIME
 from sojourn.pipeline.spark.deliver import ATTEMPTS, Deliver, delivered
-from sojourn.pipeline.spark.worker import TIME
 from sojourn.rules import Rule
 
 PAID = Rule("paid", opens="order", until="payment", within="1 h")
@@ -39,7 +39,7 @@ Task = Callable[[Any], Iterator[pa.RecordBatch]]
 def decided(as_of: str) -> pa.Table:
     """All outcomes of the log, as executors have them."""
     table = local.outcomes_by_plan(LOG, Plan.of(PAID).ending(as_of)).outcomes
-    fields = [field.with_type(TIME) if pa.types.is_timestamp(field.type) else field for field in table.schema]
+    fields = [field.with_type(SPARK_TIME) if pa.types.is_timestamp(field.type) else field for field in table.schema]
     return table.cast(pa.schema(fields))
 
 

@@ -11,7 +11,7 @@ import typer
 from .exits import DIFFERENT, fail, failures
 
 if TYPE_CHECKING:
-    from ..kafka.simulation import Plan
+    from ..kafka.simulation import Scenario
 
 
 def simulate(
@@ -35,9 +35,9 @@ def simulate(
     """
     with failures():
         from ..kafka.__main__ import run  # noqa: PLC0415  (only this command needs it)
-        from ..kafka.simulation import Plan, fault_names  # noqa: PLC0415
+        from ..kafka.simulation import Scenario, fault_names  # noqa: PLC0415
 
-        plan = Plan(
+        scenario = Scenario(
             seed=seed,
             faults=fault_names(faults),
             duration_ms=round(minutes * 60_000),
@@ -46,11 +46,11 @@ def simulate(
             min_insync=min(2, brokers),
         )
         if not as_json:
-            raise typer.Exit(run(plan, log))
-        typer.echo(json.dumps(_run(plan, log)))
+            raise typer.Exit(run(scenario, log))
+        typer.echo(json.dumps(_run(scenario, log)))
 
 
-def _run(plan: Plan, path: Path | None) -> dict[str, object]:
+def _run(scenario: Scenario, path: Path | None) -> dict[str, object]:
     """Run it quietly; what came of it, for a program to read."""
     from ..kafka.operation_log import Tee, open_log  # noqa: PLC0415
     from ..kafka.simulation import BrokenPromiseError, Simulation  # noqa: PLC0415
@@ -58,15 +58,15 @@ def _run(plan: Plan, path: Path | None) -> dict[str, object]:
 
     summary = Summary()
     with Tee(summary) if path is None else Tee(summary, open_log(path)) as log:
-        simulation = Simulation(plan, log)
+        simulation = Simulation(scenario, log)
         try:
             simulation.run()
         except BrokenPromiseError as broken:
             fail(str(broken), DIFFERENT)
     network, audit = simulation.cluster.network, simulation.audit
     return {
-        "seed": plan.seed,
-        "virtual_ms": plan.duration_ms + plan.settle_ms,
+        "seed": scenario.seed,
+        "virtual_ms": scenario.duration_ms + scenario.settle_ms,
         "faults": dict(simulation.faults.happened),
         "requests": summary.figures(),
         "records": {"acknowledged": audit.acknowledged, "consumed": audit.consumed},

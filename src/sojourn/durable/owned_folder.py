@@ -12,7 +12,7 @@ from .index.index import Index
 from .log.files import Files
 from .log.folder import about_me
 from .log.segments import LOCK
-from .log.writer import Log, Sync, disk_error
+from .log.writer import LogWriter, Sync, disk_error
 from .recovery.recovery import recover
 from .recovery.upkeep import Upkeep
 from .stamps import Stamps
@@ -71,7 +71,7 @@ class OwnedFolder:
         for damage in recovered.damaged_snapshots:
             self._log("warning", f"passed over a snapshot: {damage}")
         self.stamps = Stamps(self.timer.clock, self.state.last_stamp, max_step_ms)
-        self.log = Log(self.files, recovered.position, sync)
+        self.log = LogWriter(self.files, recovered.position, sync)
         self.log.start_segment(self.now_ms(), self.state.next_number)
         return recovered.snapshot or 1
 

@@ -11,7 +11,7 @@ from ..rules.duration import duration_text
 from ._table import Entry, KeyTable, Look
 
 if TYPE_CHECKING:
-    from ._plan import Plan
+    from ._plan import WaitPlan
     from ._wait import Wait
 
 Keys = tuple[Hashable, ...]
@@ -63,7 +63,7 @@ class Ids:
         return self._keep_ms is None or wait.at < now_ms - self._keep_ms
 
 
-def check_same(known: Wait, known_keys: Keys, plan: Plan, keys: Keys) -> None:
+def check_same(known: Wait, known_keys: Keys, plan: WaitPlan, keys: Keys) -> None:
     """`IdTakenError` unless the wait that has the id is on these keys, and of this plan.
 
     Compares keys, which runs their own code, so no lock is held.

@@ -18,13 +18,13 @@ from ..rules.law import decided_by, verdict
 
 if TYPE_CHECKING:
     from ..rules.outcome import Ending
-    from ._plan import Plan
+    from ._plan import WaitPlan
 
 
 class Judged(Protocol):
     """What the law needs of a wait: what is kept of it, and three things that can happen to it."""
 
-    _plan: Plan
+    _plan: WaitPlan
     _progress: Waiting | None
 
     @property

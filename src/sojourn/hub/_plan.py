@@ -31,7 +31,7 @@ class Texts(dict[tuple["Ending", str], tuple[str, str | None, str]]):
         return texts
 
 
-class Plan:
+class WaitPlan:
     """What every wait under one rule shares. `single` is the kind that decides alone, in the commonest case."""
 
     __slots__ = ("_counts_only", "_kinds_by_source", "kinds", "rule", "single", "texts", "within_ms")
@@ -59,10 +59,10 @@ class Plan:
         return by_source or value_error(self.rule.until, event)
 
 
-def plan_for(until: Any, within: Any, rule: Any) -> Plan:
+def plan_for(until: Any, within: Any, rule: Any) -> WaitPlan:
     """The plan that the arguments of `wait` ask for: a rule, or a condition and a duration."""
     if rule is None:
-        return Plan(Rule("wait", "wait", until, within))
+        return WaitPlan(Rule("wait", "wait", until, within))
     if not isinstance(rule, Rule):
         raise TypeError(f"rule={rule!r} is not a Rule; give one, or until and within instead")
     if until is not None or within is not None:
@@ -70,7 +70,7 @@ def plan_for(until: Any, within: Any, rule: Any) -> Plan:
             f"until={until!r}, within={within!r} beside rule {rule.name!r}, which says both itself: "
             "leave them out, or wait without the rule"
         )
-    return Plan(rule)
+    return WaitPlan(rule)
 
 
 def parts_of(signal: Any) -> tuple[Any, Any, Any, Any]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..purgatory._watchers import Look as KeysLook
     from ._ids import IdLook, Ids
     from ._memory import Kept, Memory
-    from ._plan import Plan
+    from ._plan import WaitPlan
     from ._table import Look
     from ._waits import WaitsFace
 
@@ -96,7 +96,7 @@ class Signals(Watchers):
 
     # A wait
 
-    def _open(self, plan: Plan, keys: tuple[Hashable, ...], wait_id: Hashable, callback: Any, now_ms: int) -> Wait:
+    def _open(self, plan: WaitPlan, keys: tuple[Hashable, ...], wait_id: Hashable, callback: Any, now_ms: int) -> Wait:
         """A wait of that plan, on those keys, from then on; or the one that has this id, unless it is another one.
 
         If early signals have ended it, the caller lets it tell.
@@ -120,7 +120,7 @@ class Signals(Watchers):
             known.add_done_callback(callback)
         return known
 
-    def _new(self, plan: Plan, callback: Any, now_ms: int) -> Wait:
+    def _new(self, plan: WaitPlan, callback: Any, now_ms: int) -> Wait:
         wait = self._wait_type.__new__(self._wait_type)
         wait._waits, wait._plan, wait._callbacks = self, plan, callback  # type: ignore[assignment]
         wait.at = wait._by = wait._id = wait._progress = wait._cancelled_at = None

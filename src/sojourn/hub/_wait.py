@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from ..rules import Outcome, Waiting
     from ._ids import IdEntry
-    from ._plan import Plan
+    from ._plan import WaitPlan
     from ._waits import WaitsFace
 
 
@@ -63,7 +63,7 @@ class Wait(DelayedOperation):
 
     _waits: WaitsFace
     """The hub's, of which this is one."""
-    _plan: Plan
+    _plan: WaitPlan
     _id: IdEntry | None
     """The entry of the id that it was given; None where the hub made one up: then it is the number."""
     _number: int

@@ -18,7 +18,7 @@ from ..timer import AsyncTimer, LatenessHistogram, SystemTimer
 from ._build import QuickVerbs, Wait
 from ._coroutines import Coroutines
 from ._ending import check_callback, tell_all
-from ._plan import Plan, check_several, parts_of, plan_for
+from ._plan import WaitPlan, check_several, parts_of, plan_for
 from ._waits import Waits, WaitsFace
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class HubFace:
         own = type(self)._own_timer_type(name, clock=clock) if timer is None else None
         self.name = name
         self._own_timer = own
-        self._plans: dict[tuple[object, ...], Plan] = {}
+        self._plans: dict[tuple[object, ...], WaitPlan] = {}
         self._waits = type(self)._waits_type(
             name,
             timer=own or timer,  # type: ignore[arg-type]
@@ -260,7 +260,7 @@ class HubFace:
         tell_all(iter(left))
         return left
 
-    def _plan(self, until: str | Condition | None, within: Duration | None, rule: Rule | None) -> Plan:
+    def _plan(self, until: str | Condition | None, within: Duration | None, rule: Rule | None) -> WaitPlan:
         """The plan for these arguments, made once. Equal is not enough: 1 is a duration, and True is not.
 
         Takes no lock, as it compares what people chose.
@@ -307,7 +307,7 @@ class AsyncHubFace(HubFace):
     async def __aexit__(self, *exc_info: object) -> None:
         self.close()
 
-    def _plan(self, until: str | Condition | None, within: Duration | None, rule: Rule | None) -> Plan:
+    def _plan(self, until: str | Condition | None, within: Duration | None, rule: Rule | None) -> WaitPlan:
         """Every wait has a plan: so a hub that nobody has entered starts with its first wait."""
         coroutines = self._waits._coroutines
         if coroutines is not None and coroutines.loop is None and self._waits._is_open:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import SojournError
 from .operation_log import Tee, open_log
-from .simulation import FAULTS, BrokenPromiseError, Plan, Simulation, fault_names
+from .simulation import FAULTS, BrokenPromiseError, Scenario, Simulation, fault_names
 from .simulation.summary import Summary
 
 
@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run, report; the exit status is 1 if a promise was broken, 2 if the request is invalid."""
     options = _parser().parse_args(arguments)
     try:
-        plan = Plan(
+        scenario = Scenario(
             seed=options.seed,
             faults=fault_names(options.faults),
             duration_ms=round(options.minutes * 60_000),
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             partitions=options.partitions,
             min_insync=min(2, options.brokers),
         )
-        return run(plan, options.log)
+        return run(scenario, options.log)
     except (SojournError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -57,22 +57,22 @@ def _positive(text: str) -> float:
     return minutes
 
 
-def run(plan: Plan, path: Path | None) -> int:
-    """Run the plan, write its operation log if a path is given, and print what waited; 1 if a promise was broken."""
+def run(scenario: Scenario, path: Path | None) -> int:
+    """Run it, write its operation log if a path is given, and print what waited; 1 if a promise was broken."""
     summary = Summary()
     began = time.monotonic()
     with Tee(summary) if path is None else Tee(summary, open_log(path)) as log:
-        simulation = Simulation(plan, log)
+        simulation = Simulation(scenario, log)
         try:
             simulation.run()
         except BrokenPromiseError as broken:
-            print(f"{broken}\nagain: python -m sojourn.kafka --seed {plan.seed} ...", file=sys.stderr)
+            print(f"{broken}\nagain: python -m sojourn.kafka --seed {scenario.seed} ...", file=sys.stderr)
             return 1
     took_s = time.monotonic() - began
-    print(_headline(plan, simulation))
+    print(_headline(scenario, simulation))
     print(f"\n{summary}\n")
     print(_results(simulation))
-    total_ms = plan.duration_ms + plan.settle_ms
+    total_ms = scenario.duration_ms + scenario.settle_ms
     print(
         f"{total_ms / 60_000:,.0f} virtual minutes in {took_s:.1f} s: {total_ms / 1000 / took_s:,.0f} times real time"
     )
@@ -81,11 +81,11 @@ def run(plan: Plan, path: Path | None) -> int:
     return 0
 
 
-def _headline(plan: Plan, simulation: Simulation) -> str:
+def _headline(scenario: Scenario, simulation: Simulation) -> str:
     faults = ", ".join(f"{count} {name}" for name, count in simulation.faults.happened.items()) or "none"
-    members = ", members die" if "member" in plan.faults else ""
-    size = f"{plan.brokers} brokers, {plan.partitions} partitions, min.insync.replicas {plan.min_insync}"
-    return f"{size}, seed {plan.seed}\nfaults: {faults}{members}"
+    members = ", members die" if "member" in scenario.faults else ""
+    size = f"{scenario.brokers} brokers, {scenario.partitions} partitions, min.insync.replicas {scenario.min_insync}"
+    return f"{size}, seed {scenario.seed}\nfaults: {faults}{members}"
 
 
 def _results(simulation: Simulation) -> str:

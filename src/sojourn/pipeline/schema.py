@@ -75,6 +75,9 @@ refused.
 
 TIME = pa.timestamp("ms", tz="UTC")
 
+SPARK_TIME = pa.timestamp("us", tz="UTC")
+"""A time as Spark has it."""
+
 OUTCOMES = pa.schema(
     [
         pa.field(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from .duration import duration_text
 from .within import EPOCH
 
 Ending: TypeAlias = Literal["completed", "expired", "cancelled"]
+
+ENDED: tuple[Ending, ...] = get_args(Ending)
 
 Standing: TypeAlias = Ending | Literal["pending"]
 """How an operation stands: how it has ended, if it has."""

@@ -22,7 +22,7 @@ from .feed import Feed
 from .settings import Settings
 from .turns.acts import Opened, opening, reading
 from .turns.gather import Gatherer
-from .turns.tally import Tally
+from .turns.waits_by_rule import WaitsByRule
 
 if TYPE_CHECKING:
     from ..durable.state.state import State
@@ -60,7 +60,7 @@ class Service:
         """Set when the service is about to stop: whoever waits for something goes without."""
         self.moving = asyncio.Lock()
         """Held by whoever moves a manual clock."""
-        self.tally = Tally()
+        self.waits_by_rule = WaitsByRule()
         self.counters = Counters()
         self.gatherer = Gatherer(self)
         self._hub: AsyncDurableHub | None = None
@@ -158,8 +158,8 @@ class Service:
         )
         engine = hub._engine
         with engine._lock:
-            self.tally.begin(engine.state)
-            engine.outcomes.on_told = self.tally.told
+            self.waits_by_rule.begin(engine.state)
+            engine.outcomes.on_told = self.waits_by_rule.told
         return hub
 
     def drain(self) -> None:
@@ -189,7 +189,7 @@ class Service:
 
     def opening(self, asked: Sequence[Asked]) -> Callable[[int], list[Opened]]:
         """For `act`: open waits of the same condition or rule."""
-        return opening(self.verbs, self.tally, asked)
+        return opening(self.verbs, self.waits_by_rule, asked)
 
     async def read(self, at: Callable[[State], T]) -> T:
         """Look at the state as it is on the disk; even if the disk takes nothing any more."""
@@ -201,7 +201,7 @@ class Service:
 
     async def stats(self) -> dict[str, Any]:
         """`DurableStats`, and the counts of each rule."""
-        by_rule = await self.read(self.tally.by_rule)
+        by_rule = await self.read(self.waits_by_rule.by_rule)
         loop = asyncio.get_running_loop()
         stats = (await loop.run_in_executor(None, self.hub.stats))._asdict()  # it waits for the disk, the loop must not
         overdue = stats.pop("overdue")

@@ -12,7 +12,7 @@ from .. import options as O  # noqa: N812
 from ..exits import failures
 
 
-class Engine(StrEnum):
+class OneEngine(StrEnum):
     """Where a log is replayed."""
 
     SPARK = "spark"
@@ -35,7 +35,7 @@ def recommend(
     by: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="And for each value of a column of what opens.")
     ] = None,
-    engine: Annotated[Engine, typer.Option(help="spark; local: in this process.")] = Engine.SPARK,
+    engine: Annotated[OneEngine, typer.Option(help="spark; local: in this process.")] = OneEngine.SPARK,
     key: O.KeyColumn = None,
     kind: O.KindColumn = None,
     at: O.AtColumn = None,

@@ -10,8 +10,7 @@ from rich.live import Live
 from rich.table import Table
 
 from ...pipeline.stream import METRICS
-
-ENDINGS = ("completed", "expired", "cancelled")
+from ...rules.outcome import ENDED
 
 
 class StreamScreen:
@@ -21,7 +20,7 @@ class StreamScreen:
         self._console = console or Console(stderr=True, highlight=False, soft_wrap=True)
         self._title = title
         self._pending = pending
-        self._totals = dict.fromkeys(("opened", *ENDINGS, "late", "quarantined"), 0)
+        self._totals = dict.fromkeys(("opened", *ENDED, "late", "quarantined"), 0)
         self._live = Live(console=self._console, auto_refresh=False) if self._console.is_terminal else None
 
     def __enter__(self) -> Self:
@@ -50,13 +49,13 @@ class StreamScreen:
     def _lines(self, progress: Any) -> dict[str, str]:
         totals = self._totals
         aside = totals["late"] + totals["quarantined"]
-        more = totals["opened"] - sum(totals[ending] for ending in ENDINGS)
+        more = totals["opened"] - sum(totals[ending] for ending in ENDED)
         state = sum(operator.memoryUsedBytes for operator in progress.stateOperators)
         return {
             "batch": f"{progress.batchId:,}",
             "rows/s": f"{progress.processedRowsPerSecond or 0:,.0f}",
             "pending": "" if self._pending is None else f"{self._pending + more:,}",
-            **{ending: f"{totals[ending]:,}" for ending in ENDINGS},
+            **{ending: f"{totals[ending]:,}" for ending in ENDED},
             "set aside": f"{aside:,}" if aside else "",
             "watermark": progress.eventTime.get("watermark", ""),
             "state": size_text(state),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ...hub._plan import Plan
+from ...hub._plan import WaitPlan
 from ...rules import Event, Waiting
 from ...rules.law import verdict
 from ..state.incidents import moved_to
@@ -46,7 +46,7 @@ class ToldEnd(NamedTuple):
 class Hearing:
     """One wait, going through what the log has for it. Afterwards `deadline` and `events` are what the law is given."""
 
-    def __init__(self, plan: Plan, opened_at: int, within_ms: int, cancel_kind: str) -> None:
+    def __init__(self, plan: WaitPlan, opened_at: int, within_ms: int, cancel_kind: str) -> None:
         self._plan = plan
         self._opened_at = opened_at
         self._cancel_kind = cancel_kind

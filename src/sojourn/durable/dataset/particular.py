@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...hub._memory import Memory
-from ...hub._plan import Plan
+from ...hub._plan import WaitPlan
 from ...pipeline.kernel.columns import NEVER
 from ...pipeline.kernel.search import Flags, Ints
 from ...rules import Event, Reached
@@ -60,7 +60,7 @@ def heard(
 ) -> Iterator[tuple[int, Hearing]]:
     """These waits, each with what it heard. `kind` is what a cancellation by hand is called, where a rule has none."""
     starts = _starts(changes, began_with)
-    plans = {number: Plan(rule) for number, rule in waits.plans.items()}
+    plans = {number: WaitPlan(rule) for number, rule in waits.plans.items()}
     by_key = signals.by_key({key for wait in chosen.tolist() for key in waits.names(wait)})
     moves_of = waits.moves(changes)
     for wait in chosen.tolist():
@@ -93,7 +93,7 @@ def recalled_by(
     ]
     steps += [(start.position, 1, start) for start in starts]
     steps += [(int(place), 2, wait) for wait, place in enumerate(waits.position)]
-    plans = {number: Plan(rule) for number, rule in waits.plans.items()}
+    plans = {number: WaitPlan(rule) for number, rule in waits.plans.items()}
     memory: Memory | None = None
     found: dict[int, list[Event]] = {}
     for _, what, step in sorted(steps, key=lambda step: step[:2]):

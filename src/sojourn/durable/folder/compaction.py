@@ -15,7 +15,7 @@ from ..index.index import Index
 from ..log.files import Files
 from ..log.folder import about_me, opened
 from ..log.segments import LOCK, Position, headers, layout, walk
-from ..log.writer import Log
+from ..log.writer import LogWriter
 from ..recovery.recovery import recover
 from ..recovery.upkeep import Upkeep
 
@@ -66,10 +66,10 @@ def compact(data: str | os.PathLike[str] | Files, *, keep: Duration = "7 days") 
         return Compacted(converted, sorted({*before} - {*layout(files).segments}), None)
 
 
-def _sealed(files: Files, index: Index) -> tuple[Log, int]:
+def _sealed(files: Files, index: Index) -> tuple[LogWriter, int]:
     """Begin a new segment, unless the last has nothing in it but its header; and the time of the last record."""
     recovered = recover(files, index=index, most=MOST)
-    log = Log(files, recovered.position, "always")
+    log = LogWriter(files, recovered.position, "always")
     last = headers(files, layout(files).segments)[-1:]
     if any(True for header in last for _ in walk(files, [header], Position(header.segment, 0))):
         log.start_segment(recovered.state.last_stamp, recovered.state.next_number)

@@ -19,7 +19,7 @@ from ..log.files import DiskFiles, Files, write_file
 from ..log.folder import LIST, opened
 from ..log.scan import Damage, Scanned, damaged_snapshots, scan
 from ..log.segments import Position, layout, segment_name, snapshot_name
-from ..log.writer import Log
+from ..log.writer import LogWriter
 from ..recovery.recovery import no_garbage_collection, recover
 from ..recovery.snapshot import read_snapshot, write_snapshot
 from ..state.state import State
@@ -170,7 +170,7 @@ class _Salvage:
     def _go_on(self, to: Files, kept: list[Scanned]) -> None:
         """What follows from everything, as a snapshot at the start of a new segment."""
         position = Position(kept[-1].number, kept[-1].whole_end) if kept else Position(self._scanned[0].number - 1, 0)
-        log = Log(to, position, "always")
+        log = LogWriter(to, position, "always")
         log.start_segment(self.state.last_stamp, self.state.next_number)
         write_snapshot(to, log.position.segment, self.state)
         log.close()

@@ -14,7 +14,7 @@ from .segments import Position, segment_name, snapshot_name
 Sync = Literal["always", "os"]
 
 
-class Log:
+class LogWriter:
     """The end of the log, to which its one owner appends. Not thread-safe: the committer has its turn.
 
     Invariants: everything before `position` is acknowledged, or about to be; nothing behind it ever was. After an error

@@ -15,7 +15,7 @@ from ..index.cold import Cold
 from ..index.index import Index
 from ..log.files import Files
 from ..log.segments import Header, Position, headers, layout, segment_name, snapshot_name
-from ..log.writer import Log
+from ..log.writer import LogWriter
 from ..state.state import State
 from .recovery import bring_forward, recover
 from .snapshot import write_snapshot
@@ -64,7 +64,7 @@ class Upkeep:
     def __init__(
         self,
         files: Files,
-        log: Log,
+        log: LogWriter,
         now_ms: Callable[[], int],
         index: Index,
         most: int,

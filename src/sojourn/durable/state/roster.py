@@ -13,7 +13,7 @@ from .waits import Opened, Waits
 from .where import Where
 
 if TYPE_CHECKING:
-    from ...hub._plan import Plan
+    from ...hub._plan import WaitPlan
     from ...rules.outcome import Ending
     from ..index.cold import Cold
     from .wait import Owner
@@ -33,7 +33,7 @@ class Roster:
 
     def __init__(self, owner: Owner | None, known: dict[int, Wait] | None) -> None:
         self.owner = owner
-        self.plans: dict[int, Plan] = {}
+        self.plans: dict[int, WaitPlan] = {}
         self.cold: Cold | None = None
         self.next_seq = 1
         self.pending = 0

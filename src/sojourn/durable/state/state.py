@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import DamagedError
 from ...hub._law import hear, hear_single, last_instant, unmet
 from ...hub._memory import Memory
-from ...hub._plan import Plan
+from ...hub._plan import WaitPlan
 from ...rules import Event, Rule
 from ..log import records as r
 from .incidents import Incident, Incidents, moved_to
@@ -403,9 +403,9 @@ class State(Roster):
 
 
 @lru_cache(maxsize=1_000)
-def plan_of(toml: str) -> Plan:
+def plan_of(toml: str) -> WaitPlan:
     """Cached, as upkeep builds a state again and again."""
-    return Plan(Rule.from_toml(toml))
+    return WaitPlan(Rule.from_toml(toml))
 
 
 def number_of(value: int | float | str | None) -> int | float | Decimal | None:

@@ -15,7 +15,7 @@ from ...rules.duration import Duration, duration_text
 if TYPE_CHECKING:
     import asyncio
 
-    from ...hub._plan import Plan
+    from ...hub._plan import WaitPlan
     from ...rules import Waiting
     from ...rules.outcome import Ending
     from .roster import Roster
@@ -111,7 +111,7 @@ class Wait:
     )
 
     _state: Roster
-    _plan: Plan
+    _plan: WaitPlan
     _plan_number: int
     _progress: Waiting | None
     _cancelled_at: int | None

@@ -3,6 +3,6 @@
 from .audit import BrokenPromiseError
 from .clients import Load
 from .faults import FAULTS, fault_names
-from .run import Plan, Simulation, harsh_plan
+from .run import Scenario, Simulation, harsh_scenario
 
-__all__ = ["FAULTS", "BrokenPromiseError", "Load", "Plan", "Simulation", "fault_names", "harsh_plan"]
+__all__ = ["FAULTS", "BrokenPromiseError", "Load", "Scenario", "Simulation", "fault_names", "harsh_scenario"]

@@ -21,7 +21,7 @@ TOPIC = "orders"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Scenario:
     """Everything a run follows from."""
 
     seed: int = 0
@@ -39,11 +39,11 @@ class Plan:
     check_every_ms: int = 10_000
 
 
-def harsh_plan(seed: int) -> Plan:
+def harsh_scenario(seed: int) -> Scenario:
     """A run of a virtual second in which everything goes wrong: thousands of these fit in a minute."""
     random = Random(seed)
     brokers = random.choice((2, 3, 3, 4))
-    return Plan(
+    return Scenario(
         seed=seed,
         duration_ms=700,
         brokers=brokers,
@@ -82,43 +82,45 @@ def harsh_plan(seed: int) -> Plan:
 class Simulation:
     """One run. `run` raises `BrokenPromiseError` if something does not hold, and whatever fails inside the cluster."""
 
-    def __init__(self, plan: Plan, log: OperationLog | None = None) -> None:
-        self.plan = plan
+    def __init__(self, scenario: Scenario, log: OperationLog | None = None) -> None:
+        self.scenario = scenario
         self.clock = ManualClock()
-        random = Random(plan.seed)
+        random = Random(scenario.seed)
         new_seed = partial(random.getrandbits, 64)
         network = Network(seed=new_seed(), latency_ms=random.choice(((0, 1), (1, 5), (1, 30))))
         self.errors: list[BaseException] = []
         self.cluster = Cluster(
-            plan.brokers,
+            scenario.brokers,
             clock=self.clock,
             network=network,
-            settings=plan.settings,
+            settings=scenario.settings,
             log=log,
             on_error=self.errors.append,
         )
         self.audit = Audit(self.cluster)
         self.faults = Faults(
             self.cluster,
-            plan.faults,
+            scenario.faults,
             new_seed(),
-            every_ms=plan.fault_every_ms,
-            lasting_ms=plan.fault_lasting_ms,
+            every_ms=scenario.fault_every_ms,
+            lasting_ms=scenario.fault_lasting_ms,
         )
         self._survivors = Random(new_seed())
         self._clients = self._make_clients(new_seed)
 
     def run(self) -> None:
         """Set up, let it go on for the planned time, mend, and see what is left."""
-        plan = self.plan
+        scenario = self.scenario
         try:
-            self.cluster.create_topic(TOPIC, plan.partitions, plan.brokers, min_insync_replicas=plan.min_insync)
+            self.cluster.create_topic(
+                TOPIC, scenario.partitions, scenario.brokers, min_insync_replicas=scenario.min_insync
+            )
             for client in self._clients:
                 client.start()
             self.faults.start()
-            self._advance(plan.duration_ms)
+            self._advance(scenario.duration_ms)
             self._mend()
-            self._advance(plan.settle_ms)
+            self._advance(scenario.settle_ms)
             self.audit.check_survivors()
         finally:
             self.cluster.close()
@@ -126,7 +128,7 @@ class Simulation:
         self.audit.check_closed()
 
     def _make_clients(self, new_seed: Callable[[], int]) -> list[Client]:
-        cluster, audit, load = self.cluster, self.audit, self.plan.load
+        cluster, audit, load = self.cluster, self.audit, self.scenario.load
         members = [
             GroupMember(
                 cluster,
@@ -134,7 +136,7 @@ class Simulation:
                 load,
                 new_seed(),
                 instance_id=f"static-{i}" if i % 2 else None,
-                dies="member" in self.plan.faults,
+                dies="member" in self.scenario.faults,
             )
             for i in range(load.members)
         ]
@@ -148,7 +150,7 @@ class Simulation:
     def _advance(self, duration_ms: int) -> None:
         left_ms = duration_ms
         while left_ms > 0:
-            step_ms = min(left_ms, self.plan.check_every_ms)
+            step_ms = min(left_ms, self.scenario.check_every_ms)
             self.clock.advance(step_ms)
             left_ms -= step_ms
             self._check_errors()

@@ -19,8 +19,8 @@ from ..plan import Plan
 from ..schema import CORRUPT, CORRUPT_LINE, CORRUPT_REASON, QUARANTINE
 from .events import EventColumns
 from .reasons import Check, row_checks, rule_checks
+from .times import PER_SECOND
 
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _YEAR_10000_S = 253_402_300_800
 _FARTHEST_US = (2**63 - 1) // 1000 * 1000
 _NEEDLESS = r"(?:(\.\d*[1-9])0+|\.0+)(Z?)$"
@@ -106,7 +106,7 @@ def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     column = column.cast(pa.timestamp(kind.unit, None if kind.tz is None else "UTC"))
     column = pc.floor_temporal(column, unit="microsecond") if kind.unit == "ns" else column
     counts = column.cast(pa.int64())
-    most = min(_YEAR_10000_S * _PER_SECOND[kind.unit], 2**63 - 1)
+    most = min(_YEAR_10000_S * PER_SECOND[kind.unit], 2**63 - 1)
     is_far = pc.or_(pc.greater(counts, most), pc.less(counts, -most))
     near = pc.if_else(is_far, pa.scalar(None, column.type), column).cast(pa.string())
     texts = pc.replace_substring_regex(near, _NEEDLESS, r"\1\2")
@@ -118,7 +118,7 @@ def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _far(count: int, kind: pa.DataType) -> str:
     """A time of a year that Arrow itself writes wrongly; beyond what Spark can hold, the farthest that it can."""
-    micros = max(-_FARTHEST_US, min(count * 10**6 // _PER_SECOND[kind.unit], _FARTHEST_US))
+    micros = max(-_FARTHEST_US, min(count * 10**6 // PER_SECOND[kind.unit], _FARTHEST_US))
     text = str(np.datetime64(micros, "us")).replace("T", " ")
     return re.sub(_NEEDLESS, r"\1", text) + ("" if kind.tz is None else "Z")
 
@@ -127,7 +127,7 @@ def _seconds(count: int | None, unit: str) -> str | None:
     """A duration as "90 s" or "0.001 s", whatever its unit; rounded as Spark has it, away from 0 to the microsecond."""
     if count is None:
         return None
-    micros = -(-abs(count) * 10**6 // _PER_SECOND[unit])
+    micros = -(-abs(count) * 10**6 // PER_SECOND[unit])
     return f"{'-' * (count < 0)}{micros // 10**6}{f'.{micros % 10**6:06}'.rstrip('0').rstrip('.')} s"
 
 

@@ -51,7 +51,7 @@ FRACTION = r"^-?\d{1,18}\.\d{1,18}\z"
 NEGATIVE, TOO_FAR, UNKNOWN = -1, -2, -3
 """What `text_ms` returns for texts that are not a duration that we can use."""
 
-_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _DAY_MS = 86_400_000
 
 
@@ -178,7 +178,7 @@ def _fitting(column: pa.Array) -> tuple[Ints, Flags]:
 
 
 def _scaled(count: Ints, unit: str, up: bool) -> tuple[Ints, Flags]:
-    per_ms = _PER_SECOND[unit] / 1000
+    per_ms = PER_SECOND[unit] / 1000
     if per_ms < 1:
         is_far = _is_beyond(count, FARTHEST_MS // 1000)
         return np.where(is_far, 0, count) * 1000, is_far
@@ -231,7 +231,7 @@ def _by_size(count: NDArray[Any], in_ms: Callable[[NDArray[Any], str], tuple[Int
 
 def _floats_in_ms(count: NDArray[np.float64], unit: str, up: bool) -> tuple[Ints, Flags]:
     """To the microsecond: a float of today's epoch time, in nanoseconds or in seconds, is hardly more precise."""
-    per_ms = _PER_SECOND[unit] / 1000
+    per_ms = PER_SECOND[unit] / 1000
     is_bad = ~(np.abs(count) <= FARTHEST_MS * per_ms)
     count = np.where(is_bad, 0, count)
     if per_ms > 1:

@@ -26,14 +26,14 @@ from ..phases import Phases
 from ..results.deadlines import Deadline
 from ..results.tally import Tallies, merged, tally
 from .parcels import Batches, gathered
-from .worker import TIME, Work
+from .worker import Work
 
 FILE, TALLY, SECONDS = "file", "tally", "seconds"
 DELIVERED = f"{FILE} string, {TALLY} binary, {SECONDS} map<string, double>"
 
 ATTEMPTS = "_attempts"
 
-SCHEMA = S.coded(S.with_times(S.OUTCOMES, TIME))
+SCHEMA = S.coded(S.with_times(S.OUTCOMES, S.SPARK_TIME))
 """An outcome table with times as Spark has them."""
 
 

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everybody does)
 from pyspark.sql.types import LongType, StructField, StructType
 
 from ...errors import SourceError
+from ..columns.times import PER_SECOND
 from ..deal import in_parallel
 from ..files.meanings import columns_of, not_for_spark
 from ..files.source import Source, files_at, folders_at, is_remote
@@ -41,7 +42,6 @@ class Group(NamedTuple):
     paths: list[str]
 
 
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _MOST = 2**63 - 1
 
 
@@ -110,7 +110,7 @@ def _meant(number: Column, kind: pa.DataType) -> Column:
 def _in_micros(number: Column, unit: str) -> Column:
     if unit == "ns":
         return F.when(number < 0, _floor_div(number, 1000)).otherwise(-_floor_div(-number, 1000))
-    times = 10**6 // _PER_SECOND[unit]
+    times = 10**6 // PER_SECOND[unit]
     most = F.lit(_MOST // times)
     within_reach = F.when(number > most, most).when(number < -most, -most).otherwise(number)
     return within_reach * F.lit(times).cast("long")

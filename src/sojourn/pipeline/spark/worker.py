@@ -32,11 +32,8 @@ from ..deal import shards_of, shards_of_hashes
 from ..files.parquet import ParquetFiles
 from ..kernel.search import Ints
 from ..plan import Plan
-from ..schema import GIVEN, KEY, OPERATION_ID
+from ..schema import GIVEN, KEY, OPERATION_ID, SPARK_TIME
 from .parcels import EVENTS, OPERATIONS, Arrived, Batches, gathered, packed, prepare_worker, to_every_shard
-
-TIME = pa.timestamp("us", tz="UTC")
-"""A time as Spark has it."""
 
 Work = Callable[[Batches], Iterator[pa.RecordBatch]]
 
@@ -210,7 +207,7 @@ class Decide:
         arrived = Arrived(batches, self.schema)
         as_of = self.plan.end_of_log(arrived.latest)
         for parcels in arrived.parcels():
-            for table in decide.opened(self.plan, parcels.events, as_of, TIME):
+            for table in decide.opened(self.plan, parcels.events, as_of, SPARK_TIME):
                 yield from table.to_batches()
 
 
@@ -226,7 +223,7 @@ class DecideOnOneKey:
         arrived = Arrived(batches, self.schema, ON_ONE_KEY)
         as_of = self.plan.end_of_log(arrived.latest)
         for parcels in arrived.parcels():
-            for table in decide.on_one_key(self.plan, parcels.events, parcels.operations, as_of, TIME):
+            for table in decide.on_one_key(self.plan, parcels.events, parcels.operations, as_of, SPARK_TIME):
                 yield from table.to_batches()
 
 
@@ -246,5 +243,5 @@ class DecideOnManyKeys:
             at_home = AtHome(parcels.operations, self.shards)
             owner = at_home.place(parcels.events[OPERATION].to_numpy())
             given, rows = at_home.given, at_home.rows
-            for table in decide.on_many_keys(self.plan, given, rows, parcels.events, owner, as_of, TIME):
+            for table in decide.on_many_keys(self.plan, given, rows, parcels.events, owner, as_of, SPARK_TIME):
                 yield from table.to_batches()

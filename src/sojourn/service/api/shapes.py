@@ -20,7 +20,7 @@ from ...rules.plain import SETTINGS, condition_of, plain_condition, plain_rule, 
 from .problems import Problem, problem_of, refused
 
 if TYPE_CHECKING:
-    from ...hub._plan import Plan
+    from ...hub._plan import WaitPlan
     from ...timer import LatenessHistogram
 
 T = TypeVar("T")
@@ -110,7 +110,7 @@ def new_wait_bytes(wait: Wait) -> bytes:
 
 
 @lru_cache(maxsize=1_000)
-def _around(plan: Plan) -> tuple[str, str, str]:
+def _around(plan: WaitPlan) -> tuple[str, str, str]:
     """What is the same in all waits of a plan, in the order of `wait_shape`."""
     return (
         f',"rule":{_encode(rule_name(plan))},"keys":[',
@@ -123,7 +123,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circ
 _quoted = json.encoder.encode_basestring
 
 
-def rule_name(plan: Plan) -> str | None:
+def rule_name(plan: WaitPlan) -> str | None:
     """The name of its rule; None for a wait that brought a condition of its own."""
     rule = plan.rule
     return None if rule.name == "wait" and rule.opens == "wait" and rule.within == 0 else rule.name
@@ -136,12 +136,12 @@ def missing_of(wait: Wait) -> str:
 
 
 @lru_cache(maxsize=1_000)
-def plan_until(plan: Plan) -> Any:
+def plan_until(plan: WaitPlan) -> Any:
     return plain_condition(plan.rule.until)
 
 
 @lru_cache(maxsize=1_000)
-def nothing_yet(plan: Plan) -> str:
+def nothing_yet(plan: WaitPlan) -> str:
     """What is missing of a wait that has seen nothing."""
     return missing_text(plan.rule.until, lambda leaf: Progress(0))
 

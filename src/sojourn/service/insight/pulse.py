@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from ...rules.outcome import ENDED
+
 if TYPE_CHECKING:
     from ...durable.state.wait import Told, Wait
 
-ENDINGS = ("completed", "expired", "cancelled")
 SECONDS_KEPT, MINUTES_KEPT = 300, 1_440
 HERD = 500
 """Outcomes told at once from which on one measures how fast that goes."""
@@ -33,7 +34,7 @@ class Ring:
         if counts is None:
             counts = self._counts[unit] = [0, 0, 0]
             self._forget(unit)
-        counts[ENDINGS.index(ending)] += count
+        counts[ENDED.index(ending)] += count
 
     def _forget(self, newest: int) -> None:
         if len(self._counts) > 2 * self._kept:

@@ -17,7 +17,7 @@ from ..api.shapes import Asked, Signal, outcome_shape, wait_shape
 if TYPE_CHECKING:
     from ...durable.state.state import State
     from ...durable.verbs import Verbs
-    from .tally import Tally
+    from .waits_by_rule import WaitsByRule
 
 T = TypeVar("T")
 Act = Callable[[int], T]
@@ -31,7 +31,7 @@ class Opened(NamedTuple):
     shape: dict[str, Any] | None
 
 
-def opening(verbs: Verbs, tally: Tally, asked: Sequence[Asked]) -> Act[list[Opened]]:
+def opening(verbs: Verbs, by_rule: WaitsByRule, asked: Sequence[Asked]) -> Act[list[Opened]]:
     """Open waits of the same condition or rule: all or none."""
     first = asked[0]
     perform = verbs.wait_many(
@@ -54,7 +54,7 @@ def opening(verbs: Verbs, tally: Tally, asked: Sequence[Asked]) -> Act[list[Open
             if is_new:
                 next_seq = seq + 1  # the same id twice in one call: the second is not new
         if count := sum(one.is_new for one in opened):
-            tally.opened(opened[0].wait.rule, count)
+            by_rule.opened(opened[0].wait.rule, count)
         return opened
 
     return act

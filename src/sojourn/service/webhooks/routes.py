@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from ...rules.outcome import ENDED
 from ..api.endpoint import ApiRequest, ApiRoute, Docs, Parameter, answer
 from ..api.problems import Problem, refused
 from ..api.shapes import a_bool, a_text, an_object, checked, duration, parsed
 from .store import Delivery, Webhook
-from .webhooks import ENDINGS, Webhooks
+from .webhooks import Webhooks
 
 if TYPE_CHECKING:
     from .part import WebhooksPart
@@ -123,7 +124,7 @@ _TEXT: dict[str, Any] = {"type": "string"}
 _WHOLE: dict[str, Any] = {"type": "integer", "minimum": 0}
 _BOOL: dict[str, Any] = {"type": "boolean"}
 _DURATION: dict[str, Any] = {"type": ["string", "integer"]}
-_OUTCOMES: dict[str, Any] = {"type": "array", "minItems": 1, "items": {"type": "string", "enum": list(ENDINGS)}}
+_OUTCOMES: dict[str, Any] = {"type": "array", "minItems": 1, "items": {"type": "string", "enum": list(ENDED)}}
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:

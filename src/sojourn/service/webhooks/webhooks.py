@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from ...clock import Clock
 from ...errors import ConfigError, IdTakenError
 from ...rules.duration import Duration, duration_ms
+from ...rules.outcome import ENDED
 from ...timer import AsyncTimer
 from .courier import Courier, Desk, Feed
 from .guard import Guard, target_of
@@ -30,7 +31,6 @@ MOST_WEBHOOKS = 100
 """Each has a connection of its own."""
 STOP_S = 5
 """How long what is under way may take when the service stops."""
-ENDINGS = ("completed", "expired", "cancelled")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -287,6 +287,6 @@ def is_unicode(text: str) -> bool:
 def endings_of(outcomes: Any) -> tuple[str, ...] | None:
     if outcomes is None:
         return None
-    if not isinstance(outcomes, list | tuple) or not outcomes or any(one not in ENDINGS for one in outcomes):
-        raise ConfigError(f"outcomes={outcomes!r} is not a list of some of {', '.join(ENDINGS)}; leave it out for all")
+    if not isinstance(outcomes, list | tuple) or not outcomes or any(one not in ENDED for one in outcomes):
+        raise ConfigError(f"outcomes={outcomes!r} is not a list of some of {', '.join(ENDED)}; leave it out for all")
     return tuple(dict.fromkeys(outcomes))

@@ -22,7 +22,7 @@ from ...plan import Plan
 from ...spark.parcels import gathered, prepare_worker
 from ...spark.spread import FIRST, spread
 from ..shard.pack import ASIDE, EVENTS, NEWEST, ROWS, SET_ASIDE, SHARD, in_one_piece, to_bytes
-from ..shard.shape import HASH, TIME
+from ..shard.shape import HASH
 from .terms import HOME, OPENINGS, SEPARATOR, TICKET, WATCHES, Terms, batch_of
 
 WATCHED, OPENED = "watched", "openings"
@@ -37,7 +37,7 @@ IN_SCHEMA = pa.schema(
         (WATCHED, pa.binary()),
         (OPENED, pa.binary()),
         (ASIDE, pa.binary()),
-        (NEWEST, TIME),
+        (NEWEST, S.SPARK_TIME),
     ]
 )
 
@@ -162,6 +162,6 @@ def packed(aside: pa.Table, at: Ints, parts: Iterable[dict[str, Any]]) -> pa.Rec
     payloads = [{SHARD: FIRST, ASIDE: to_bytes(in_one_piece(aside))}] if aside.num_rows else []
     payloads += parts
     if len(at):
-        newest = pa.scalar(int(at.max()) * 1000, TIME)
+        newest = pa.scalar(int(at.max()) * 1000, S.SPARK_TIME)
         payloads = [payload | {NEWEST: newest} for payload in payloads or [{}]]
     return pa.RecordBatch.from_pylist(payloads, IN_SCHEMA)

@@ -48,7 +48,7 @@ OPENINGS = pa.schema(
 
 
 @dataclass(frozen=True)
-class Log:
+class KeptByKey:
     """What is kept by key, as `segment.Kept` wants to know it: `id` tells this state apart from any other."""
 
     id: str
@@ -70,7 +70,7 @@ class Log:
         )
 
 
-NAMES = Log(
+NAMES = KeptByKey(
     "names",
     pa.struct([pa.field(AT, pa.int64())]),  # of which there are none
     pa.struct([field for field in OPENINGS if field.name not in (HOME, OPERATION_ID)]),
@@ -103,10 +103,10 @@ class Terms:
         return pa.schema([pa.field(HASH, pa.int64()), *self.normal])
 
     @cached_property
-    def meeting(self) -> Log:
+    def meeting(self) -> KeptByKey:
         """What is kept of a key until events and operations have met."""
         row = pa.struct([field for field in self.normal if field.name != KEY])
-        return Log("meeting", row, pa.struct(WATCH))
+        return KeptByKey("meeting", row, pa.struct(WATCH))
 
     @cached_property
     def home(self) -> Shape:

@@ -28,7 +28,7 @@ from ...kernel import (
 )
 from ...kernel.alive import Chains
 from ...kernel.search import Flags, Ints
-from ...schema import DEADLINE, KEY, OPENED_AT, OUTCOMES
+from ...schema import DEADLINE, KEY, OPENED_AT, OUTCOMES, SPARK_TIME
 from .forget import any_of, forget_in_time, is_next, rows_that_open, with_ends
 from .groups import Groups, Opened, known_of
 from .keep import needed_rows
@@ -44,7 +44,6 @@ from .shape import (
     PENDING,
     ROW_DEADLINE,
     SINCE,
-    TIME,
 )
 
 NO_WATERMARK = np.iinfo(np.int64).min
@@ -157,7 +156,7 @@ def _outcomes(groups: Groups, opened: Opened, ended: Endings, told: Ints) -> pa.
     verdicts = verdicts._replace(met_at=np.where(verdicts.ending == COMPLETED, verdicts.at, NEVER))
     operations = Operations(group, opened_at, deadline, ordinal, since)
     keys = groups.key.take(pa.array(group))
-    return outcome_table(rule, operations, verdicts, keys, time=TIME, is_coded=False).select(OUTCOMES.names)
+    return outcome_table(rule, operations, verdicts, keys, time=SPARK_TIME, is_coded=False).select(OUTCOMES.names)
 
 
 def _kept(

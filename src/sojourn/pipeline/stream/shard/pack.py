@@ -23,7 +23,7 @@ from ...spark.parcels import gathered, prepare_worker
 from ...spark.spread import FIRST, spread
 from ..runtime import is_to_wake
 from .ruleset import names_kinds
-from .shape import TIME, Shape, nothing
+from .shape import Shape, nothing
 
 SHARD, EVENTS, ROWS, ASIDE, NEWEST, OUTCOMES = "shard", "events", "rows", "aside", "newest", "outcomes"
 """The columns of payloads. On the way to a shard: SHARD, EVENTS, the ROWS of the log that they are, ASIDE, and NEWEST,
@@ -35,7 +35,7 @@ COUNTS = (OPENED, *S.ENDED, LATE, QUARANTINED)
 """What a payload from a shard counts: so few rows are added up, and not every outcome is looked at again."""
 
 IN_SCHEMA = pa.schema(
-    [(SHARD, pa.int32()), (EVENTS, pa.binary()), (ROWS, pa.binary()), (ASIDE, pa.binary()), (NEWEST, TIME)]
+    [(SHARD, pa.int32()), (EVENTS, pa.binary()), (ROWS, pa.binary()), (ASIDE, pa.binary()), (NEWEST, S.SPARK_TIME)]
 )
 
 SET_ASIDE = pa.schema([(S.REASON, pa.string()), (S.ROW, pa.string())])
@@ -100,7 +100,7 @@ class Pack:
 def _newest(normal: Normal) -> Any:
     """The time of the newest row that has one, whatever else is wrong with it."""
     at: Ints = normal.events[S.AT].to_numpy()[normal.has_time]
-    return pa.scalar(int(at.max()) * 1000, TIME) if len(at) else None
+    return pa.scalar(int(at.max()) * 1000, S.SPARK_TIME) if len(at) else None
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Unpack:
 
     @property
     def outcomes(self) -> pa.Schema:
-        fields = [f.with_type(TIME if f.name in S.OUTCOME_TIMES else f.type) for f in S.OUTCOMES]
+        fields = [f.with_type(S.SPARK_TIME if f.name in S.OUTCOME_TIMES else f.type) for f in S.OUTCOMES]
         return pa.schema([field.with_nullable(True) for field in fields])
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -7,10 +7,9 @@ import pyarrow as pa
 
 from ...columns.outcomes import outcome_table
 from ...kernel import CANCELLED, NEVER, CodedTexts, Lanes, Operations, Verdicts, given, judge
-from ...schema import OUTCOMES
+from ...schema import OUTCOMES, SPARK_TIME
 from .decide import decide, opened_operations
 from .groups import Groups, known_of
-from .shape import TIME
 
 REMOVAL = "removal"
 """What decided an operation that was cancelled since its rule was removed."""
@@ -29,7 +28,7 @@ def judged(groups: Groups, as_of: int) -> tuple[Operations, Verdicts]:
 def told(groups: Groups, operations: Operations, verdicts: Verdicts) -> pa.Table:
     """These operations as rows of an outcome table."""
     keys = groups.key.take(pa.array(operations.group))
-    table = outcome_table(groups.shape.rule, operations, verdicts, keys, time=TIME, is_coded=False)
+    table = outcome_table(groups.shape.rule, operations, verdicts, keys, time=SPARK_TIME, is_coded=False)
     return table.select(OUTCOMES.names)
 
 

@@ -50,9 +50,6 @@ OPERATIONS  those that are open, and whose opening nothing can change any more.
 _GRAINS = 32
 """Into how many parts the time of remembering is cut: a shard is woken to forget once in each."""
 
-TIME = pa.timestamp("us", tz="UTC")
-"""A time as Spark has it."""
-
 
 @dataclass(frozen=True)
 class Shape:

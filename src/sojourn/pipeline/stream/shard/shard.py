@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 
 from ....errors import ConfigError
 from ...kernel import NEVER
-from ...schema import AT, OUTCOME_TIMES, OUTCOMES
+from ...schema import AT, OUTCOME_TIMES, OUTCOMES, SPARK_TIME
 from .decide import decide
 from .groups import Keys, different_keys, known_of, together
 from .remove import ended_by_removal
 from .ruleset import Removed, Ruleset
 from .segment import Kept, Segment
-from .shape import PENDING, TIME, Shape, nothing
+from .shape import PENDING, Shape, nothing
 
 
 class Head(NamedTuple):
@@ -111,7 +111,7 @@ def advance(rules: Ruleset, store: Store, cache: Cache, fresh: Sequence[pa.Recor
 
 
 _NO_OUTCOMES = pa.schema(
-    [field.with_type(TIME) if field.name in OUTCOME_TIMES else field for field in OUTCOMES]
+    [field.with_type(SPARK_TIME) if field.name in OUTCOME_TIMES else field for field in OUTCOMES]
 ).empty_table()
 
 

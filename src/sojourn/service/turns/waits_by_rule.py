@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from ...rules.outcome import ENDED
+
 if TYPE_CHECKING:
     from ...durable.state.state import State
     from ...durable.state.wait import Wait
 
-ENDINGS = ("completed", "expired", "cancelled")
 
-
-class Tally:
+class WaitsByRule:
     """Pending waits by rule, and how they ended since the service started. Counted by whoever writes the log."""
 
     def __init__(self) -> None:
         self._pending: Counter[str] = Counter()
-        self._ended: dict[str, Counter[str]] = {ending: Counter() for ending in ENDINGS}
+        self._ended: dict[str, Counter[str]] = {ending: Counter() for ending in ENDED}
 
     def begin(self, state: State) -> None:
         """Count what is there."""
@@ -44,7 +44,7 @@ class Tally:
         return {name: self._counts(name) for name in sorted(names)}
 
     def _counts(self, name: str) -> dict[str, int]:
-        return {"pending": self._pending[name], **{ending: self._ended[ending][name] for ending in ENDINGS}}
+        return {"pending": self._pending[name], **{ending: self._ended[ending][name] for ending in ENDED}}
 
 
 def _is_on_disk(state: State) -> bool:
