@@ -45,7 +45,7 @@ OPENED, COMPLETED, EXPIRED, CANCELLED, PENDING, MET_LATE, NEVER_MET, UNKNOWN = C
 )
 """What a what-if table has, beside RULE, WITHIN and WITHIN_MS: counts of operations, under each deadline."""
 
-SHARE, SHARE_LOW, SHARE_HIGH = SHARES = ("share", "share_low", "share_high")
+SHARES = ("share", "share_low", "share_high")
 """And the share of operations that complete, estimated where some are not seen to the end, with its confidence band."""
 
 GROUP = "group"
