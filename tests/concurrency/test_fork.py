@@ -207,6 +207,21 @@ def test_a_timer_that_nothing_drives_yet_works_in_the_child(pure: str) -> None:
     assert told(program, pure) == ["True []", "True", "expired"]
 
 
+def test_in_a_child_no_loop_of_the_parent_runs(pure: str) -> None:
+    program = """
+    import asyncio
+
+    async def fork():
+        wait.cancel()
+        print(wait.future().done())
+        in_child(wait.future)
+        in_child(lambda: print(asyncio._get_running_loop()))
+
+    asyncio.run(fork())
+    """
+    assert told(SCENE + dedent(program), pure)[-3:] == ["True", "RuntimeError: no running event loop", "None"]
+
+
 def test_no_child_is_stuck_on_a_lock_that_a_thread_of_the_parent_held(pure: str) -> None:
     """Threads of the parent take all the locks there are, while children are born."""
     program = """

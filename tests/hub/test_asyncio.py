@@ -383,3 +383,33 @@ def test_a_future_needs_a_running_loop(build: Build) -> None:
     hub = ROOMS[build].Hub(clock=ManualClock())
     with pytest.raises(RuntimeError, match="no running event loop"):
         hub.wait("k", "paid", 10).future()
+
+
+def test_a_future_is_of_the_loop_that_runs_whichever_ran_before(build: Build) -> None:
+    """One after the other in a thread, one within another (as some notebooks run them), and in another thread."""
+    hub = ROOMS[build].Hub(clock=ManualClock())
+    wait = hub.wait("k", "paid", 10)
+    loops: list[bool] = []
+
+    async def note() -> None:
+        here = asyncio.get_running_loop()
+        loops.extend(wait.future().get_loop() is here for _ in range(2))
+
+    async def nest() -> None:
+        outer = asyncio.get_running_loop()
+        await note()
+        asyncio._set_running_loop(None)
+        try:
+            asyncio.run(note())
+        finally:
+            asyncio._set_running_loop(outer)
+        await note()
+        await asyncio.to_thread(asyncio.run, note())
+        await note()
+
+    asyncio.run(note())
+    asyncio.run(nest())
+    assert loops == [True] * 12
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        wait.future()
+    hub.signal("k", "paid")

@@ -43,6 +43,7 @@ MUTANTS = [
     Mutant("hub: a child closes what is its parent's", HUB_FACE, "        if self._waits._parent_pid is not None:\n", "        if False:\n"),
     Mutant("hub, core: what is left behind can be signalled", HUB_CORE, "            self._check_process()   # here,", "            pass   # here,"),
     Mutant("hub, core: what is left behind takes callbacks", HUB_CORE, "            self._waits._check_process()\n", "            pass\n"),
+    Mutant("hub, core: in a child the parent's loop runs on", HUB_CORE, "            os.register_at_fork(after_in_child=forget_run)", "            pass"),
     Mutant("core: milliseconds rounded down", CORE, "(ns % NS_PER_MS > 0)", "0"),
     Mutant("core: earliest not lowered", CORE, "    queue.earliest = expires\n    return 1", "    return 1"),
     Mutant("core: the bucket due now is found a turn later", CORE, "return at if at >= 0 else at + size", "return at if at > 0 else at + size"),

@@ -437,6 +437,12 @@ MUTANTS = [
         "last_loop or",
     ),
     Mutant(
+        "compiled: the loop of the latest future is the one that runs",
+        CORE,
+        "if run is not None and run is last_run:",
+        "if last_loop is not None and last_loop.is_running():",
+    ),
+    Mutant(
         "compiled: a future that was cancelled is resolved all the same",
         CORE,
         "    elif not future.done(): ",

@@ -36,6 +36,7 @@ cdef extern from "Python.h":
     ctypedef struct PyTypeObject:
         pass
     object PyType_GenericAlloc(PyTypeObject* cls, Py_ssize_t items)
+    PyObject* PyThreadState_GetDict() noexcept
 
 cdef extern from "../timer/_task_memory.h":
     void task_memory_serve(PyTypeObject* cls) noexcept
@@ -56,8 +57,9 @@ cdef tuple ENDINGS = (None, "completed", "expired", "cancelled")
 
 cdef object outcome_future = None   # the class of futures, and
 cdef object running_loop = None     # asyncio's function, once somebody asks for a future: `import sojourn` stays quick without it
-cdef PyObject* last_loop = NULL     # of the latest future: to be compared, no more
+cdef object last_loop = None        # of the latest future
 cdef unsigned long last_thread      # where that loop runs; to ask asyncio takes a system call
+cdef object last_run = None         # what asyncio keeps in the dict of a thread for as long as a loop runs there
 
 
 @cython.no_gc
@@ -653,23 +655,40 @@ cdef object as_outcome(tuple fields):
 
 
 cdef object current_loop():
-    """asyncio's loop in this thread; an error if none is running."""
-    global outcome_future, running_loop, last_loop, last_thread
+    """asyncio's loop in this thread; an error if none is running.
+
+    asyncio's function makes a system call on Python 3.11, which costs more than all the rest of a future. So it is asked
+    only if the thread has another mark of a running loop than the last time. A Python that has no such mark is asked always.
+    """
+    global outcome_future, running_loop, last_loop, last_thread, last_run
+    cdef PyObject* of_thread = PyThreadState_GetDict()
+    run = None if of_thread == NULL else (<dict>of_thread).get("__asyncio_running_event_loop__")
+    if run is not None and run is last_run:
+        return last_loop
     if running_loop is None:
+        import os
         from asyncio import _get_running_loop
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=forget_run)      # no loop runs in a child
         from ._future import OutcomeFuture
         outcome_future = OutcomeFuture
         running_loop = _get_running_loop
     loop = running_loop()
     if loop is None:
         raise RuntimeError("no running event loop")
-    last_loop, last_thread = <PyObject*>loop, PyThread_get_thread_ident()
+    last_loop, last_thread, last_run = loop, PyThread_get_thread_ident(), run
     return loop
+
+
+def forget_run():
+    """Ask asyncio again."""
+    global last_run
+    last_run = None
 
 
 cdef inline bint is_here(loop) except -1:
     """Whether the loop of a future runs in this thread."""
-    return <PyObject*>loop == last_loop and PyThread_get_thread_ident() == last_thread or running_loop() is loop
+    return loop is last_loop and PyThread_get_thread_ident() == last_thread or running_loop() is loop
 
 
 cdef int resolve(future, Wait wait) except -1:
