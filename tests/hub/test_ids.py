@@ -168,7 +168,7 @@ def test_a_new_wait_outlives_the_memory_of_the_old_one_of_its_id(remembering: Sc
     scene.advance(REMEMBER_MS + 1)
     scene.wait("m", id="another")
     scene.signal("m", "paid")
-    assert scene.hub.get("x") is second
+    assert scene.wait("l", id="x", within=1_000) is scene.hub.get("x") is second
 
 
 def test_getting_what_is_not_there_gives_none(scene: Scene) -> None:

@@ -63,6 +63,27 @@ def test_intervals_get_wider_until_they_are_few_and_lose_nothing(
         assert merged.counts.tolist() == found.counts.tolist()
 
 
+def test_counts_together_are_as_coarse_as_the_coarser_of_the_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bins, "MOST", 3)
+    fine = Bins.of(np.array([5]), np.array([0]), 1)
+    coarse = Bins.of(np.arange(100_001, 100_005), np.zeros(4, np.int64), 1)
+    for both in (fine.plus(coarse), coarse.plus(fine)):
+        assert (both.level, both.starts.tolist(), both.counts.tolist()) == (1, [5, 100_000], [[1], [4]])
+
+
+def test_with_and_without_the_core_intervals_and_counts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = np.outer(bins.WIDTHS, (1, 10, 100)).ravel()
+    edges = np.concatenate([[0, 2**62], *(edges + by for by in (-1, 0, 1))])
+    both_ways = np.concatenate([edges, -edges])
+    classes = np.arange(len(both_ways)) % 3
+    found = []
+    for core in (bins.core, None):
+        monkeypatch.setattr(bins, "core", core)
+        places = [GRID.place(both_ways, level).tolist() for level in LEVELS]
+        found.append((places, Bins.of(both_ways, classes, 3).counts.tolist()))
+    assert found[0] == found[1]
+
+
 @given(classed, st.integers(0, 60), st.sampled_from([3, 1_000]), st.sampled_from([0, 1_000_000]))
 def test_cells_are_the_bins_of_each_label(rows: list[tuple[int, int, int]], cut: int, most: int, dense: int) -> None:
     numbers, classes, labels = (np.array([row[i] for row in rows], np.int64) for i in range(3))
