@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from sojourn.pipeline import local
 from sojourn.pipeline.results import bins, cells, named
 from sojourn.pipeline.results.deadlines import Deadline, deadlines
 from sojourn.pipeline.results.named import OTHERS
+from sojourn.pipeline.results.observed import Observed
 from sojourn.pipeline.results.survival import CENSORED, COMPLETED, MET_LATE, UNMET
 from sojourn.pipeline.results.tally import EXAMPLES, STATUSES, Counts, merged, tally, total
 from sojourn.pipeline.schema import GROUP
@@ -155,6 +157,14 @@ def test_a_tally_knows_how_long_each_operation_was_seen(found: Table) -> None:
             if number
         }
         assert counted == expected
+
+
+def test_what_is_met_and_cancelled_at_one_instant_was_seen_to_be_met() -> None:
+    """Completed goes before cancelled, in every engine."""
+    zero, five = np.zeros(2, np.int64), np.full(2, 5, np.int64)
+    met_at = np.array([5, 6])
+    seen = Observed(zero, five + 4, met_at, five, zero, as_of=None, is_all_known=True).spells()
+    assert (seen.last.tolist(), seen.is_met.tolist()) == ([5, 5], [True, False])
 
 
 @given(outcome_tables())
