@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import signal
@@ -112,6 +113,11 @@ TABLES: dict[str, list[list[str]]] = {
     "demo": [["tests/demo", "tests/cli/test_explain.py"]],
 }
 """Which tests must notice the bugs of which table: one set after the other, until one does."""
+NOTICED = Path(__file__).with_name("noticed.json")
+"""Which test has noticed each bug: it is asked first, so that most bugs take seconds. Kept by this program."""
+NOTHING_RUN = 5
+"""What pytest says where no test is left to run: for one build only, and these tests are for the other."""
+NO_SUCH_TEST = 4
 HANGS = ("-o", "faulthandler_timeout=120", "-o", "faulthandler_exit_on_timeout=true")
 """A test that takes two minutes hangs, and has noticed. None takes more than some seconds."""
 HUNG = "Timeout ("
@@ -198,7 +204,7 @@ def compile_tree(tree: Path) -> None:
 class Verdict(NamedTuple):
     word: str
     by: str = ""
-    """The test that noticed."""
+    """The test that noticed; nothing, if the interpreter did."""
 
 
 SURVIVED = Verdict("SURVIVED")
@@ -206,22 +212,29 @@ SURVIVED = Verdict("SURVIVED")
 
 def verdict(mutant: Mutant | None, stages: list[list[str]], tree: Path) -> Verdict:
     only = [] if mutant is None else ["-k", "not pure and not heap" if mutant.is_compiled else "not compiled"]
+    known = None if mutant is None else known_tests().get(mutant.name)
     with planted(mutant, tree):
-        for tests in stages:
+        for tests in [*([[known]] if known else []), *stages]:
             ended = run(tree, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *HANGS, *only, *tests)
             if HUNG in ended.stdout:
                 return Verdict("hung")
-            if ended.returncode not in (0, 1, 2):
+            if ended.returncode in (0, NOTHING_RUN) or (tests == [known] and ended.returncode == NO_SUCH_TEST):
+                continue
+            if ended.returncode not in (1, 2):
                 print(ended.stdout[-2000:])
-            if ended.returncode != 0:
-                return Verdict("killed", noticed_by(ended.stdout))
+            return Verdict("killed", noticed_by(ended.stdout))
     return SURVIVED
 
 
 def noticed_by(output: str) -> str:
     lines = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-    failed = [line.split()[1] for line in lines if ".py::" in line]  # others are lines of a log
-    return failed[0].rpartition("/")[2] if failed else "the interpreter"
+    failed = [line.partition(" ")[2].partition(" - ")[0] for line in lines if ".py::" in line]  # others are of a log
+    return failed[0] if failed else ""
+
+
+def known_tests() -> dict[str, str]:
+    found: dict[str, str] = json.loads(NOTICED.read_text()) if NOTICED.exists() else {}
+    return found
 
 
 class Report:
@@ -236,7 +249,10 @@ class Report:
             self._done += 1
             if found is SURVIVED:
                 self.survivors.append(name)
-            by = found.by and f"  ({found.by})"
+            elif found.by:
+                tests = known_tests() | {name: found.by}
+                NOTICED.write_text(json.dumps(tests, indent=0, sort_keys=True, ensure_ascii=False) + "\n")
+            by = f"  ({found.by.rpartition('/')[2] or 'the interpreter'})" if found.word == "killed" else ""
             print(f"{self._done:3}/{self._total}  {found.word:8} {seconds:5.0f} s  {name}{by}", flush=True)
 
 

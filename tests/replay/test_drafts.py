@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import SourceError
-from sojourn.pipeline.files.drafts import Disk, Drafts
+from sojourn.pipeline.files.drafts import Disk, Drafts, is_device
 
 
 class Refusing(Disk):
@@ -139,3 +139,8 @@ def test_a_device_is_written_to_as_it_is() -> None:
         assert drafts.add("/dev/stdout") == "/dev/stdout"
         drafts.publish()
     assert not Path("/dev/null").is_file()
+
+
+@pytest.mark.parametrize("path", ["/dev/shm/out.parquet", "/dev/../tmp/out", "/developer/out"])
+def test_a_folder_in_memory_is_a_folder(path: str) -> None:
+    assert not is_device(path)

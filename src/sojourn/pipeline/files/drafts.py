@@ -17,6 +17,8 @@ from typing import Protocol, Self
 
 from ...errors import SourceError
 
+_OPEN = ("/proc/", "/dev/fd/", "/dev/stdin", "/dev/stdout", "/dev/stderr")
+
 
 class FileStore(Protocol):
     """The little that is needed of a file system."""
@@ -150,9 +152,9 @@ def _is_restored(output: _Output) -> bool:
 
 
 def is_device(path: str) -> bool:
-    """What is open already is not replaced: /dev/stdout may well be a file."""
+    """What is open already is not replaced: /dev/stdout may well be a file. /dev/shm holds files like any folder."""
     is_special = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
-    return is_special or os.path.abspath(path).startswith(("/dev/", "/proc/"))
+    return is_special or os.path.abspath(path).startswith(_OPEN)
 
 
 def _missing(folder: Path) -> Iterator[Path]:
