@@ -58,7 +58,7 @@ TABLES: dict[str, list[list[str]]] = {
         [
             *(
                 f"tests/replay/test_{name}.py"
-                for name in ("xes", "sources", "tally", "groups", "job", "compare", "report", "drafts")
+                for name in ("xes", "sources", "texts", "tally", "groups", "job", "compare", "report", "drafts")
             ),
             *(f"tests/cli/test_{name}.py" for name in ("replay", "screen", "outputs", "summary")),
         ]
@@ -72,10 +72,10 @@ TABLES: dict[str, list[list[str]]] = {
     ],
     "batch": [
         [
-            "tests/parity/test_passes.py",
-            "tests/parity/test_worker.py",
-            "tests/parity/test_local.py",
-            "tests/parity/test_operations.py",
+            *(
+                f"tests/parity/test_{name}.py"
+                for name in ("passes", "worker", "local", "operations", "texts", "numbers", "counted", "key_types")
+            ),
             "tests/spark/test_parcels.py",
             "tests/stream/test_pack.py",
             "tests/stream/test_shard_parity.py",

@@ -147,6 +147,32 @@ def test_one_bad_line_among_many_is_found(bad: int) -> None:
     assert [line for _, line in rows.bad] == [lines[bad]]
 
 
+WHOLE = b"k,0\n" * csv_records.SUSPICIOUS
+
+
+@pytest.mark.parametrize(
+    ("data", "at_most", "bad"),
+    [
+        (b'"a\nb\nc",1\nk,0\n', 3, []),
+        (b'"a\nb\nc",1\nk,0\n', 2, [b'"a', b"b"]),
+        (b'"a\nb",1\nk,0\n', 1, [b'"a']),
+        (b'a","\nk,0\n', 9, [b'a","']),
+        (b'"a"b,1\nk,0\n', 9, [b'"a"b,1']),
+        (b'"a"bc\nk,0\n', 9, [b'"a"bc']),
+        (b'"12 inch,1\n' + WHOLE + b'x","y"\nk,0\n', 99, [b'"12 inch,1']),
+        (b'"12 inch,1\n' + WHOLE[4:] + b'k\nx","y"\nk,0\n', 99, []),
+    ],
+)
+def test_a_quote_that_opens_a_field_closes_it_soon_or_its_line_is_set_aside(
+    data: bytes, at_most: int, bad: list[bytes]
+) -> None:
+    format = CsvFormat(lines=at_most)
+    rows = parsed(records_of(data, format, 2, is_last=True), ["k", "n"], format)
+    assert [found.line for found in rows.bad] == bad
+    assert rows.table.to_pylist()[-1] == {"k": "k", "n": "0"}
+    assert sum(1 + _breaks(k) for k in rows.table["k"].to_pylist()) == len(lines_of(data).starts) - len(bad)
+
+
 def test_a_stray_quote_costs_one_line_of_five_thousand(tmp_path: Path) -> None:
     lines = [f"c{place},open,2020-01-01,note\n" for place in range(5_000)]
     lines[10] = 'c10,open,2020-01-01,"12 inch\n'
