@@ -216,6 +216,16 @@ def test_values_that_do_not_fit_a_schema_are_set_aside() -> None:
     assert {bad.line: bad.reason for bad in rows.bad} == lines
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [[b'{"b": [', b'{"a": 3}]}'], [b'{"b":', b" 1}"], [b'{"b": {}', b"{}}"], [b'{"b": "}', b'{"}']],
+    ids=["list", "value", "object", "text"],
+)
+def test_an_object_that_goes_over_lines_is_no_row(lines: list[bytes]) -> None:
+    rows = read_block(b"\n".join([*lines, b'{"a": 2}']))
+    assert (rows.table.to_pylist(), [bad.line for bad in rows.bad]) == ([{"a": 2}], lines)
+
+
 def test_a_number_is_a_float_however_large_where_floats_are_asked_for() -> None:
     rows = read_block(
         b'{"f": 1%s}\n{"f": -1%s}\n{"f": 12345678901234567890}\n' % (b"0" * 400, b"0" * 400),
