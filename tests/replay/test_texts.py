@@ -226,6 +226,22 @@ def test_an_object_that_goes_over_lines_is_no_row(lines: list[bytes]) -> None:
     assert (rows.table.to_pylist(), [bad.line for bad in rows.bad]) == ([{"a": 2}], lines)
 
 
+def test_whole_numbers_of_more_than_64_bits_keep_their_digits() -> None:
+    digits = "123456789012345678901234567890"
+    assert read_block(b'{"a": 1}\n{"a": %s}' % digits.encode()).table["a"].to_pylist() == ["1", digits]
+
+
+def test_a_field_that_is_named_twice_is_not_guessed() -> None:
+    rows = read_block(b'{"a": 1, "a": 2}\n{"a": 3}')
+    assert (rows.table.to_pylist(), [bad.line for bad in rows.bad]) == ([{"a": 3}], [b'{"a": 1, "a": 2}'])
+
+
+@pytest.mark.parametrize("line", [b"[1]", b"5", b"null", b'"x"'])
+def test_a_value_that_is_no_object_is_no_row(line: bytes) -> None:
+    rows = rows_of([b'{"a": 1}', line], None)
+    assert (rows.table.to_pylist(), [bad.line for bad in rows.bad]) == ([{"a": 1}], [line])
+
+
 def test_a_number_is_a_float_however_large_where_floats_are_asked_for() -> None:
     rows = read_block(
         b'{"f": 1%s}\n{"f": -1%s}\n{"f": 12345678901234567890}\n' % (b"0" * 400, b"0" * 400),
